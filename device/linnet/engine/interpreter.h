@@ -1,0 +1,286 @@
+// Interpreter: runs a Program in an arena.
+//
+// The loop resolves the operands of a step to addresses immediately before the step and keeps none of them after it, so
+// buffers may move between steps (Liberis & Lane 2019, section 5). It never fails inside a kernel: everything that can be
+// wrong with a Program was refused by init.
+#pragma once
+#include "linnet/core/span.h"
+#include "linnet/core/status.h"
+#include "linnet/core/types.h"
+#include "linnet/engine/check.h"
+#include "linnet/engine/program.h"
+#include "linnet/memory/arena.h"
+
+namespace linnet {
+
+enum class Progress : uint8_t { more, done, failed };  // failed: see status()
+
+class BlockDevice;
+struct BuildTable;
+struct BuildOptions;
+class Model;
+
+// Memory and devices besides the first arena. Owned by the caller, as long as the interpreter lives.
+struct Resources {
+  Span<uint8_t> arena2;  // 16-aligned
+  Bytes model;           // the .tflite, if the Program leaves constants there
+  BlockDevice* storage = nullptr;
+};
+
+// An input or output of the network, in place. Valid until the next init.
+class Tensor {
+ public:
+  Tensor(const Port& port, uint8_t* data) : port_(&port), data_(data) {}
+  template <class T>
+  T* data() const { return reinterpret_cast<T*>(data_); }
+  uint32_t bytes() const { return port_->bytes; }
+  Type type() const { return static_cast<Type>(port_->type); }
+  Span<const int32_t> dims() const { return {port_->dims, port_->rank}; }
+  float scale() const {
+    float value;
+    __builtin_memcpy(&value, &port_->scale_bits, sizeof value);
+    return value;
+  }
+  int32_t zero_point() const { return port_->zero_point; }
+
+ private:
+  const Port* port_;
+  uint8_t* data_;
+};
+
+class Interpreter {
+ public:
+  Interpreter() = default;
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  // From a Program, made by `linnet export` or `linnet plan`. Program and table must outlive the interpreter.
+  Status init(Bytes program, const KernelTable& kernels, Span<uint8_t> arena, const Resources& resources = {}) {
+    own_arena_ = Arena(arena);
+    return init(program, kernels, own_arena_, resources);
+  }
+  Status init(Bytes program, const KernelTable& kernels, Arena& shared, const Resources& resources = {});
+
+  // From a .tflite: the Program is built at the top of the arena. Defined in build/builder.h.
+  Status init(const Model& model, const BuildTable& table, Span<uint8_t> arena);
+  Status init(const Model& model, const BuildTable& table, Span<uint8_t> arena, const BuildOptions& options);
+  Status init(const Model& model, const BuildTable& table, Arena& shared, const BuildOptions& options);
+
+  uint32_t input_count() const { return header().inputs.count; }
+  uint32_t output_count() const { return header().outputs.count; }
+  Tensor input(uint32_t i) const { return tensor(header().inputs, i); }  // i < input_count(); after a successful init
+  Tensor output(uint32_t i) const { return tensor(header().outputs, i); }
+
+  // Gives a caller-owned input or output its memory, for Programs that were made so. `bytes` must be the tensor's.
+  Status bind_input(uint32_t i, void* data, uint32_t bytes) { return bind(header().inputs, i, data, bytes); }
+  Status bind_output(uint32_t i, void* data, uint32_t bytes) { return bind(header().outputs, i, data, bytes); }
+
+  // One whole inference. Continues one that step() began.
+  Status run() {
+    while (advance(UINT32_MAX) == Progress::more) {}
+    return status_;
+  }
+  // One step (or tile), so that a watchdog can be fed or the inference cancelled. `done`: the outputs are there.
+  Progress step() { return advance(1); }
+  // Drops the inference in progress; the next step() starts a new one. State that it has changed stays: see reset().
+  void cancel() { finish(); }
+  // Sets all state (variables) to its initial value.
+  void reset();
+
+  Status status() const { return status_; }
+  const Where& where() const { return where_; }   // what status() is about
+  uint32_t next_step_index() const { return step_index_; }  // of the inference in progress, for profilers
+
+  // Sizes, in bytes, as on the 32-bit target.
+  uint32_t activation_bytes() const { return header().arena_bytes; }
+  uint32_t persistent_bytes() const { return persistent_bytes_; }
+  const uint8_t* program() const { return program_; }
+  // Where an operand of the Program lies now, for tools that look into an inference.
+  const uint8_t* address(const Operand& operand) const { return resolve(operand); }
+  // What a Program's caller-owned buffers take in the persistent region.
+  static uint32_t bases_bytes(const Header& header) {
+    // 8 bytes for each buffer on every machine, so that host and board report the same
+    return header.caller_buffers > inline_caller_regions ? (region_caller + header.caller_buffers) * 8u : 0;
+  }
+
+ private:
+  friend class Builder;
+  friend struct NestRunner;
+
+  const Header& header() const { return header_of(program_); }
+  Tensor tensor(const Slice& slice, uint32_t i) const {
+    const Port& port = ports_of(program_, slice)[i];
+    return {port, bases_[port.place.region] + port.place.offset};
+  }
+  const Step* first_step() const { return reinterpret_cast<const Step*>(program_ + header().code.offset); }
+  uint8_t* resolve(const Operand& operand) const { return bases_[operand.region] + operand.offset; }
+
+  Status fail(Status status) {
+    program_ = empty_program();
+    return status_ = status;
+  }
+  static const uint8_t* empty_program();
+  Status adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources, uint8_t* persistent);
+  Status bind(const Slice& slice, uint32_t i, void* data, uint32_t bytes);
+  bool begin();
+  void finish() {
+    pc_ = nullptr;
+    step_index_ = 0;
+    if (arena_) arena_->release();
+  }
+  Progress stop(Status status) {
+    finish();
+    status_ = status;
+    return Progress::failed;
+  }
+  Progress advance(uint32_t budget);
+  bool other_step(const Step*& step);
+
+  const uint8_t* program_ = empty_program();
+  const KernelEntry* kernels_ = nullptr;
+  const KernelTable* table_ = nullptr;
+  uint8_t** bases_ = inline_bases_;
+  const Step* pc_ = nullptr;  // null between inferences
+  uint32_t step_index_ = 0;
+  Arena* arena_ = nullptr;
+  uint32_t persistent_bytes_ = 0;
+  BlockDevice* storage_ = nullptr;
+  Arena own_arena_;
+  Status status_;
+  Where where_;
+  uint8_t* inline_bases_[region_caller + inline_caller_regions] = {};
+};
+
+inline const uint8_t* Interpreter::empty_program() {
+  alignas(8) static constexpr Header empty = {};  // no inputs, no outputs: what an interpreter shows before init
+  return reinterpret_cast<const uint8_t*>(&empty);
+}
+
+inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena& shared, const Resources& resources) {
+  where_ = {};
+  finish();
+  if (shared.in_use()) return fail(LINNET_ERROR(busy, "another interpreter is in the middle of an inference in this arena"));
+  if ((reinterpret_cast<uintptr_t>(program.data()) & (program_alignment - 1)) != 0)
+    return fail(LINNET_ERROR(invalid_call, "the Program must start at a multiple of 16 bytes"));
+  if (program.size() < sizeof(Header)) return fail(LINNET_ERROR(malformed, "this is not a Linnet Program"));
+  ProgramCheck check(program, kernels, static_cast<uint32_t>(resources.model.size()));
+  if (Status status = check.run(where_); !status.ok()) return fail(status);
+  const Header& header = header_of(program.data());
+  if (header.arena2_bytes > resources.arena2.size()) {
+    where_.bytes = header.arena2_bytes;
+    return fail(LINNET_ERROR(out_of_memory, "the second arena is too small"));
+  }
+  uint8_t* persistent = nullptr;
+  uint32_t bytes = align_up(header.persistent_bytes, persistent_alignment) + bases_bytes(header);
+  if (Status status = shared.reserve(header.arena_bytes, bytes, &persistent, where_); !status.ok()) return fail(status);
+  arena_ = &shared;
+  persistent_bytes_ = bytes;
+  return adopt(program.data(), kernels, resources, persistent);
+}
+
+inline Status Interpreter::adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources,
+                                 uint8_t* persistent) {
+  program_ = program;
+  kernels_ = kernels.kernels;
+  table_ = &kernels;
+  storage_ = resources.storage;
+  const Header& h = header();
+  bases_ = inline_bases_;
+  if (h.caller_buffers > inline_caller_regions)
+    bases_ = reinterpret_cast<uint8_t**>(persistent + align_up(h.persistent_bytes, persistent_alignment));
+  for (uint32_t i = 0; i < region_caller + static_cast<uint32_t>(h.caller_buffers); ++i) bases_[i] = nullptr;
+  bases_[region_arena] = arena_->bottom();
+  bases_[region_arena2] = resources.arena2.data();
+  bases_[region_persistent] = persistent;
+  bases_[region_program] = const_cast<uint8_t*>(program);  // init has refused steps that write there
+  bases_[region_model] = const_cast<uint8_t*>(resources.model.data());
+  reset();
+  return status_ = {};
+}
+
+inline void Interpreter::reset() {
+  finish();
+  if (header().persistent_bytes) __builtin_memset(bases_[region_persistent], 0, header().persistent_bytes);
+  const StateFill* fills = reinterpret_cast<const StateFill*>(program_ + header().fills.offset);
+  for (uint32_t i = 0; i < header().fills.count; ++i)
+    __builtin_memset(resolve(fills[i].place), fills[i].value, fills[i].bytes);
+}
+
+inline Status Interpreter::bind(const Slice& slice, uint32_t i, void* data, uint32_t bytes) {
+  if (i >= slice.count) return LINNET_ERROR(invalid_call, "there is no input or output of that number");
+  const Port& port = ports_of(program_, slice)[i];
+  if (port.place.region < region_caller)
+    return LINNET_ERROR(invalid_call, "the network was built with this tensor in the arena, not in the caller's memory");
+  uint32_t alignment = element_bytes(static_cast<Type>(port.type));
+  if (bytes != port.bytes) return LINNET_ERROR(invalid_call, "the buffer has another size than the tensor");
+  if (alignment > 1 && (reinterpret_cast<uintptr_t>(data) & (alignment - 1)) != 0)
+    return LINNET_ERROR(invalid_call, "the buffer must be aligned to the size of the tensor's elements");
+  bases_[port.place.region] = static_cast<uint8_t*>(data);
+  return {};
+}
+
+// Starts an inference: every caller-owned buffer must be there, and the arena free.
+inline bool Interpreter::begin() {
+  if (!table_ || program_ == empty_program()) {
+    status_ = LINNET_ERROR(invalid_call, "init has not succeeded");
+    return false;
+  }
+  for (uint32_t i = 0; i < header().caller_buffers; ++i)
+    if (!bases_[region_caller + i]) {
+      status_ = LINNET_ERROR(invalid_call, "an input or output that the caller owns has no memory yet: bind it");
+      return false;
+    }
+  if (!arena_->acquire(this)) {
+    status_ = LINNET_ERROR(busy, "another interpreter is in the middle of an inference in this arena");
+    return false;
+  }
+  status_ = {};
+  pc_ = first_step();
+  step_index_ = 0;
+  return true;
+}
+
+inline Progress Interpreter::advance(uint32_t budget) {
+  if (!pc_ && !begin()) return Progress::failed;
+  const Step* step = pc_;
+  for (; budget != 0; --budget) {
+    if (step->kind == static_cast<uint8_t>(StepKind::run)) {
+      void* data[max_operands];
+      const Operand* operand = operands_of(step);
+      const Operand* end = operand + step->operands;
+      for (void** to = data; operand != end; ++operand) *to++ = resolve(*operand);
+      uint32_t kernel = step->kernel;
+      kernels_[kernel & (step_walks_down - 1u)].run(data, program_ + step->params, nullptr,
+                                                    static_cast<Direction>(kernel >> 15));
+      step = reinterpret_cast<const Step*>(end);
+    } else if (step->kind == static_cast<uint8_t>(StepKind::end)) {
+      finish();
+      return Progress::done;
+    } else if (!other_step(step)) {
+      return Progress::failed;
+    }
+    ++step_index_;
+  }
+  pc_ = step;
+  return Progress::more;
+}
+
+// Steps that are not kernels. Moves `step` on; false: the inference has failed.
+inline bool Interpreter::other_step(const Step*& step) {
+  const Operand* operands = operands_of(step);
+  switch (static_cast<StepKind>(step->kind)) {
+    case StepKind::move: __builtin_memmove(resolve(operands[0]), resolve(operands[1]), step->params); break;
+    case StepKind::fill: __builtin_memset(resolve(operands[0]), 0, step->params); break;
+    case StepKind::branch:
+      if (*resolve(operands[0]) != 0) break;
+      [[fallthrough]];
+    case StepKind::jump:
+      step = reinterpret_cast<const Step*>(reinterpret_cast<const uint8_t*>(first_step()) + step->params);
+      return true;
+    default: break;  // nests: engine/nest.h
+  }
+  step = next_step(step);
+  return true;
+}
+
+}  // namespace linnet
