@@ -612,8 +612,7 @@ inline Status Interpreter::init(const Model& model, const BuildTable& table, Are
     shared.take_back(bytes);
     return fail(status);
   }
-  arena_ = &shared;
-  persistent_bytes_ = bytes;
+  take(shared, activations, bytes);
   Resources resources;
   resources.model = model.file();
   return adopt(persistent, *table.kernels, resources, persistent + program_bytes);

@@ -50,7 +50,7 @@ class Tensor {
 
 class Interpreter {
  public:
-  Interpreter() = default;
+  constexpr Interpreter() = default;
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
@@ -91,10 +91,12 @@ class Interpreter {
   const Where& where() const { return where_; }   // what status() is about
   uint32_t next_step_index() const { return step_index_; }  // of the inference in progress, for profilers
 
-  // Sizes, in bytes, as on the 32-bit target.
+  // Sizes, the same on host and target: activations of this network, what it added to the arena's persistent part (with
+  // the Program, if that was built there), and the smallest arena that holds it alone.
   uint32_t activation_bytes() const { return header().arena_bytes; }
+  uint32_t arena_bytes() const { return need_bytes_; }
   uint32_t persistent_bytes() const { return persistent_bytes_; }
-  const uint8_t* program() const { return program_; }
+  const uint8_t* program() const { return reinterpret_cast<const uint8_t*>(header_); }
   // Where an operand of the Program lies now, for tools that look into an inference.
   const uint8_t* address(const Operand& operand) const { return resolve(operand); }
   // What a Program's caller-owned buffers take in the persistent region.
@@ -107,20 +109,27 @@ class Interpreter {
   friend class Builder;
   friend struct NestRunner;
 
-  const Header& header() const { return header_of(program_); }
+  // What an interpreter shows before init: no inputs, no outputs.
+  static constexpr Header no_program = {};
+
+  const Header& header() const { return *header_; }
   Tensor tensor(const Slice& slice, uint32_t i) const {
-    const Port& port = ports_of(program_, slice)[i];
+    const Port& port = ports_of(program(), slice)[i];
     return {port, bases_[port.place.region] + port.place.offset};
   }
-  const Step* first_step() const { return reinterpret_cast<const Step*>(program_ + header().code.offset); }
+  const Step* first_step() const { return reinterpret_cast<const Step*>(program() + header().code.offset); }
   uint8_t* resolve(const Operand& operand) const { return bases_[operand.region] + operand.offset; }
 
   Status fail(Status status) {
-    program_ = empty_program();
+    header_ = &no_program;
     return status_ = status;
   }
-  static const uint8_t* empty_program();
   Status adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources, uint8_t* persistent);
+  void take(Arena& arena, uint32_t activations, uint32_t persistent) {
+    arena_ = &arena;
+    persistent_bytes_ = persistent;
+    need_bytes_ = align_up(activations, persistent_alignment) + align_up(persistent, persistent_alignment);
+  }
   Status bind(const Slice& slice, uint32_t i, void* data, uint32_t bytes);
   bool begin();
   void finish() {
@@ -136,7 +145,7 @@ class Interpreter {
   Progress advance(uint32_t budget);
   bool other_step(const Step*& step);
 
-  const uint8_t* program_ = empty_program();
+  const Header* header_ = &no_program;
   const KernelEntry* kernels_ = nullptr;
   const KernelTable* table_ = nullptr;
   uint8_t** bases_ = inline_bases_;
@@ -144,17 +153,13 @@ class Interpreter {
   uint32_t step_index_ = 0;
   Arena* arena_ = nullptr;
   uint32_t persistent_bytes_ = 0;
+  uint32_t need_bytes_ = 0;
   BlockDevice* storage_ = nullptr;
   Arena own_arena_;
   Status status_;
   Where where_;
   uint8_t* inline_bases_[region_caller + inline_caller_regions] = {};
 };
-
-inline const uint8_t* Interpreter::empty_program() {
-  alignas(8) static constexpr Header empty = {};  // no inputs, no outputs: what an interpreter shows before init
-  return reinterpret_cast<const uint8_t*>(&empty);
-}
 
 inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena& shared, const Resources& resources) {
   where_ = {};
@@ -173,14 +178,13 @@ inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena
   uint8_t* persistent = nullptr;
   uint32_t bytes = align_up(header.persistent_bytes, persistent_alignment) + bases_bytes(header);
   if (Status status = shared.reserve(header.arena_bytes, bytes, &persistent, where_); !status.ok()) return fail(status);
-  arena_ = &shared;
-  persistent_bytes_ = bytes;
+  take(shared, header.arena_bytes, bytes);
   return adopt(program.data(), kernels, resources, persistent);
 }
 
 inline Status Interpreter::adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources,
                                  uint8_t* persistent) {
-  program_ = program;
+  header_ = &header_of(program);
   kernels_ = kernels.kernels;
   table_ = &kernels;
   storage_ = resources.storage;
@@ -201,14 +205,14 @@ inline Status Interpreter::adopt(const uint8_t* program, const KernelTable& kern
 inline void Interpreter::reset() {
   finish();
   if (header().persistent_bytes) __builtin_memset(bases_[region_persistent], 0, header().persistent_bytes);
-  const StateFill* fills = reinterpret_cast<const StateFill*>(program_ + header().fills.offset);
+  const StateFill* fills = reinterpret_cast<const StateFill*>(program() + header().fills.offset);
   for (uint32_t i = 0; i < header().fills.count; ++i)
     __builtin_memset(resolve(fills[i].place), fills[i].value, fills[i].bytes);
 }
 
 inline Status Interpreter::bind(const Slice& slice, uint32_t i, void* data, uint32_t bytes) {
   if (i >= slice.count) return LINNET_ERROR(invalid_call, "there is no input or output of that number");
-  const Port& port = ports_of(program_, slice)[i];
+  const Port& port = ports_of(program(), slice)[i];
   if (port.place.region < region_caller)
     return LINNET_ERROR(invalid_call, "the network was built with this tensor in the arena, not in the caller's memory");
   uint32_t alignment = element_bytes(static_cast<Type>(port.type));
@@ -221,7 +225,7 @@ inline Status Interpreter::bind(const Slice& slice, uint32_t i, void* data, uint
 
 // Starts an inference: every caller-owned buffer must be there, and the arena free.
 inline bool Interpreter::begin() {
-  if (!table_ || program_ == empty_program()) {
+  if (header_ == &no_program) {
     status_ = LINNET_ERROR(invalid_call, "init has not succeeded");
     return false;
   }
@@ -243,6 +247,7 @@ inline bool Interpreter::begin() {
 inline Progress Interpreter::advance(uint32_t budget) {
   if (!pc_ && !begin()) return Progress::failed;
   const Step* step = pc_;
+  const uint8_t* base = program();
   for (; budget != 0; --budget) {
     if (step->kind == static_cast<uint8_t>(StepKind::run)) {
       void* data[max_operands];
@@ -250,7 +255,7 @@ inline Progress Interpreter::advance(uint32_t budget) {
       const Operand* end = operand + step->operands;
       for (void** to = data; operand != end; ++operand) *to++ = resolve(*operand);
       uint32_t kernel = step->kernel;
-      kernels_[kernel & (step_walks_down - 1u)].run(data, program_ + step->params, nullptr,
+      kernels_[kernel & (step_walks_down - 1u)].run(data, base + step->params, nullptr,
                                                     static_cast<Direction>(kernel >> 15));
       step = reinterpret_cast<const Step*>(end);
     } else if (step->kind == static_cast<uint8_t>(StepKind::end)) {
