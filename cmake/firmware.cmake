@@ -1,16 +1,18 @@
 # linnet_add_firmware(name BOARDS board... SOURCES file... [FAST_SOURCES file...] [INCLUDES dir...] [DEFINES def...]
 #                     [OPTIONS flag...])
 #
-# Builds ${CMAKE_BINARY_DIR}/firmware/<name>-<board>.elf for each board, with target firmware-<name>-<board> (part of `all`).
-# SOURCES are compiled with -Os, FAST_SOURCES (kernels) with -O2; main() is `int main()`; ports/port.h is what the board offers.
+# Builds ${CMAKE_BINARY_DIR}/firmware/<name>-<board>.elf for each board, with target firmware-<name>-<board> (in `all`).
+# SOURCES are compiled with -Os, FAST_SOURCES (kernels) with -O2; main() is `int main()`; ports/port.h has what the board
+# offers.
 #
 # The cross compiler is called by custom commands, not by a second CMake run: one configure and one dependency graph
-# serve the host and every board at once, a change in a header rebuilds exactly what it touches (depfiles), and the host's
-# tests can depend on firmware. A nested project would give none of that, and a tree has only one toolchain. In a tree
+# serve the host and every board at once, a change in a header rebuilds exactly what it touches (depfiles), and the
+# host's tests can depend on firmware. A nested project would give none of that, and a tree has only one toolchain. In a tree
 # configured with one of cmake/toolchain/*.cmake the same function works unchanged.
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/boards.cmake")
 
+option(LINNET_FIRMWARE "Build the boards' firmware where its cross compiler is installed" ON)
 find_program(LINNET_ARM_CXX arm-none-eabi-g++)
 find_program(LINNET_RISCV_CXX NAMES riscv64-unknown-elf-g++ riscv32-unknown-elf-g++)
 
@@ -24,10 +26,13 @@ function(linnet_firmware_compiler core result)
     set(package "gcc-arm-none-eabi")
     set(family "Cortex-M")
   endif()
-  if(NOT compiler)
+  if(NOT LINNET_FIRMWARE)
+    set(compiler "")
+  elseif(NOT compiler)
     get_property(told GLOBAL PROPERTY LINNET_TOLD_${family})
     if(NOT told)
-      message(STATUS "No cross compiler for ${family}: firmware for such boards is left out (Debian: apt install ${package})")
+      message(STATUS
+              "No cross compiler for ${family}: firmware for such boards is left out (Debian: apt install ${package})")
       set_property(GLOBAL PROPERTY LINNET_TOLD_${family} TRUE)
     endif()
     set(compiler "")

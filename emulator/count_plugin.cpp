@@ -2,13 +2,15 @@
 //
 //   -plugin liblinnet_count.so,out=FILE[,mark=ADDRESS,mark_bytes=N,phase_base=ADDRESS][,region=NAME:BASE:BYTES]...
 //
-// Every instruction has its own counter, raised by generated code in front of it: an instruction that faults in the middle
-// of a translated block has been counted and the ones after it have not, so that the numbers are those of single-stepping.
-// (A counter per block would be wrong exactly there; the price over it is about a factor of two in speed.) A condition
-// that fails inside an IT block still counts: the core spends the slot. Do not combine with -icount, which runs blocks twice.
+// Every instruction has its own counter, raised by generated code in front of it: an instruction that faults in the
+// middle of a translated block has been counted and the ones after it have not, so that the numbers are those of
+// single-stepping. (A counter per block would be wrong exactly there; the price over it is about a factor of two in
+// speed.) A condition that fails inside an IT block still counts: the core spends the slot. Do not combine with
+// -icount, which runs blocks twice.
 //
-// `mark` is the function linnet::port::phase: the address of its load, minus `phase_base`, is the phase that begins. Its own
-// instructions are booked apart. With `region`, data accesses are counted by region too, at about a third of the speed.
+// `mark` is the function linnet::port::phase: the address of its load, minus `phase_base`, is the phase that begins.
+// Its own instructions are booked apart. With `region`, data accesses are counted by region too, at about a third of
+// the speed.
 //
 // FILE is text, a record a line, complete when it exists (it is renamed into place):
 //   linnet-count 1
@@ -263,6 +265,7 @@ extern "C" [[gnu::visibility("default")]] int qemu_plugin_install(qemu_plugin_id
                                                                   char** argv) {
   if (!counter().parse(argc, argv)) return -1;
   qemu_plugin_register_vcpu_tb_trans_cb(id, [](qemu_plugin_id_t, qemu_plugin_tb* tb) { counter().translated(tb); });
-  qemu_plugin_register_atexit_cb(id, [](qemu_plugin_id_t, void*) { counter().finish(); }, nullptr);
+  qemu_plugin_register_atexit_cb(
+      id, [](qemu_plugin_id_t, void*) { counter().finish(); }, nullptr);
   return 0;
 }

@@ -9,7 +9,7 @@
 
 namespace linnet::port {
 
-// ---- Text -------------------------------------------------------------------------------------------------------------
+// ---- Text ---------------------------------------------------------------------------------------
 
 // Writes to the host's standard output.
 void put_bytes(const char* text, uint32_t bytes);
@@ -18,7 +18,7 @@ void put_decimal(uint32_t value);
 void put_signed(int32_t value);
 void put_hex(uint32_t value);  // always eight digits, no prefix
 
-// ---- End --------------------------------------------------------------------------------------------------------------
+// ---- End ----------------------------------------------------------------------------------------
 
 // Ends the emulation; the low eight bits of `status` become QEMU's exit status. Returning from main() does the same.
 [[noreturn]] void exit(int status);
@@ -26,7 +26,7 @@ void put_hex(uint32_t value);  // always eight digits, no prefix
 // Exit status after a CPU fault; one line with the fault registers has then been written to standard error.
 constexpr int fault_exit_status = 250;
 
-// ---- Files of the host (semihosting) ----------------------------------------------------------------------------------
+// ---- Files of the host (semihosting) ------------------------------------------------------------
 
 // The numbers are the semihosting specification's (fopen's "rb" and "wb").
 enum class OpenMode : uint32_t { read = 1, write = 5 };
@@ -47,7 +47,7 @@ bool command_line(char* text, uint32_t bytes);
 // Cuts the next word off *rest, in place: returns it, ended by 0, and moves *rest behind it; null at the end.
 char* next_word(char** rest);
 
-// ---- Memory -----------------------------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 struct Bytes {
   uint8_t* data;
@@ -68,7 +68,7 @@ void paint_stack();
 // ... and tells how deep the stack has been since, in bytes below the stack pointer at the call of paint_stack().
 uint32_t stack_bytes();
 
-// ---- Time and counting ------------------------------------------------------------------------------------------------
+// ---- Time and counting --------------------------------------------------------------------------
 
 // Starts / reads a free-running counter of CPU clocks (SysTick with its overflow interrupt; mcycle on RISC-V). Under
 // emulation it is only meaningful with `-icount`; instructions are counted exactly by the emulator's plugin instead.
@@ -76,13 +76,13 @@ void start_ticks();
 uint64_t ticks();
 extern const uint32_t clock_hz;
 
-// Tells a counting emulator that phase `id` (below phase_limit) begins here. The body is one load from (flash + id) and a
-// return: the plugin learns `id` from the load's address. The plugin books the instructions of this function apart; the
-// caller's own (set up r0, branch with link) count in the phase that ends.
+// Tells a counting emulator that phase `id` (below phase_limit) begins here. The body is one load from (flash + id) and
+// a return: the plugin learns `id` from the load's address. The plugin books the instructions of this function apart;
+// the caller's own (set up r0, branch with link) count in the phase that ends.
 constexpr uint32_t phase_limit = 65536;
 void phase(uint32_t id);
 
-// ---- Serial line (UART), for boards without a debugger ----------------------------------------------------------------
+// ---- Serial line (UART), for boards without a debugger ------------------------------------------
 
 void serial_start();
 void serial_write(uint8_t byte);  // waits for room

@@ -4,32 +4,50 @@
 namespace linnet::port {
 
 void exit(int status) {
-  const struct { uint32_t reason; int status; } block = {0x20026, status & 0xFF};  // ADP_Stopped_ApplicationExit
+  const struct {
+    uint32_t reason;
+    int status;
+  } block = {0x20026, status & 0xFF};  // ADP_Stopped_ApplicationExit
   for (;;) semihost(Request::exit_extended, &block);
 }
 
 int32_t open(const char* path, OpenMode mode) {
   uint32_t length = 0;
   while (path[length] != 0) ++length;
-  const struct { const char* path; OpenMode mode; uint32_t length; } block = {path, mode, length};
+  const struct {
+    const char* path;
+    OpenMode mode;
+    uint32_t length;
+  } block = {path, mode, length};
   return semihost(Request::open, &block);
 }
 
 // Both requests answer with the number of bytes that were *not* moved.
 uint32_t read(int32_t handle, void* to, uint32_t bytes) {
-  const struct { int32_t handle; void* to; uint32_t bytes; } block = {handle, to, bytes};
+  const struct {
+    int32_t handle;
+    void* to;
+    uint32_t bytes;
+  } block = {handle, to, bytes};
   const auto left = static_cast<uint32_t>(semihost(Request::read, &block));
   return left <= bytes ? bytes - left : 0;
 }
 
 uint32_t write(int32_t handle, const void* from, uint32_t bytes) {
-  const struct { int32_t handle; const void* from; uint32_t bytes; } block = {handle, from, bytes};
+  const struct {
+    int32_t handle;
+    const void* from;
+    uint32_t bytes;
+  } block = {handle, from, bytes};
   const auto left = static_cast<uint32_t>(semihost(Request::write, &block));
   return left <= bytes ? bytes - left : 0;
 }
 
 bool seek(int32_t handle, uint32_t position) {
-  const struct { int32_t handle; uint32_t position; } block = {handle, position};
+  const struct {
+    int32_t handle;
+    uint32_t position;
+  } block = {handle, position};
   return semihost(Request::seek, &block) == 0;
 }
 
@@ -39,7 +57,10 @@ bool close(int32_t handle) { return semihost(Request::close, &handle) == 0; }
 
 bool command_line(char* text, uint32_t bytes) {
   if (bytes == 0) return false;
-  struct { char* text; uint32_t bytes; } block = {text, bytes};
+  struct {
+    char* text;
+    uint32_t bytes;
+  } block = {text, bytes};
   text[0] = 0;
   return semihost(Request::command_line, &block) == 0;
 }

@@ -14,7 +14,9 @@ uint32_t* painted_begin() {
 }  // namespace
 
 Bytes blob(uint32_t slot) {
-  struct Entry { uint32_t address, bytes; };
+  struct Entry {
+    uint32_t address, bytes;
+  };
   if (slot >= blob_slots) return {nullptr, 0};
   const volatile Entry& entry = reinterpret_cast<const volatile Entry*>(LINNET_BOARD_BLOBS_BASE)[slot];
   const uint32_t address = entry.address, bytes = entry.bytes;

@@ -1,5 +1,6 @@
 // What a compiler may call although nobody wrote the call. Own versions, because the C library's are either byte loops
-// (newlib-nano) or several hundred bytes (newlib). Compile with -ffreestanding, or these loops become calls of themselves.
+// (newlib-nano) or several hundred bytes (newlib). Compile with -ffreestanding, or these loops become calls of
+// themselves.
 #include <stddef.h>
 #include <stdint.h>
 

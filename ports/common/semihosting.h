@@ -1,5 +1,5 @@
-// One semihosting request: operation number and argument block as in Arm's "Semihosting for AArch32 and AArch64" (RISC-V
-// took over the numbers).
+// One semihosting request: operation number and argument block as in Arm's "Semihosting for AArch32 and AArch64"
+// (RISC-V took over the numbers).
 #pragma once
 
 #include <stdint.h>

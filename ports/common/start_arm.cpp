@@ -59,9 +59,9 @@ void guard_stack() { asm volatile("msr msplim, %0" ::"r"(linnet_stack_begin)); }
 #elif LINNET_BOARD_GUARD_BYTES
 void guard_stack() {
   constexpr uint32_t size = static_cast<uint32_t>(30 - __builtin_clz(LINNET_BOARD_GUARD_BYTES));  // 2^(size+1) bytes
-  reg(0xE000ED9C) = reinterpret_cast<uint32_t>(linnet_stack_begin) | 0x10;  // MPU_RBAR: region 0
-  reg(0xE000EDA0) = 0x10000000 | size << 1 | 1;                             // MPU_RASR: never execute, no access
-  reg(0xE000ED94) = 5;                                                      // MPU_CTRL: on, default map elsewhere
+  reg(0xE000ED9C) = reinterpret_cast<uint32_t>(linnet_stack_begin) | 0x10;                        // MPU_RBAR: region 0
+  reg(0xE000EDA0) = 0x10000000 | size << 1 | 1;  // MPU_RASR: never execute, no access
+  reg(0xE000ED94) = 5;                           // MPU_CTRL: on, default map elsewhere
   asm volatile("dsb\n isb" ::: "memory");
 }
 #else

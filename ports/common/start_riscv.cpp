@@ -7,7 +7,8 @@ namespace {
 
 using namespace linnet::port;
 
-// An overflowing stack must fault, not eat the arena below it: a locked entry without permissions binds machine mode too.
+// An overflowing stack must fault, not eat the arena below it: a locked entry without permissions binds machine mode
+// too.
 void guard_stack() {
   constexpr uint32_t bytes = LINNET_BOARD_GUARD_BYTES;
   const uint32_t address = reinterpret_cast<uint32_t>(linnet_stack_begin) >> 2 | (bytes / 8 - 1);  // NAPOT

@@ -8,7 +8,10 @@ namespace {
 int32_t standard_output() {
   static int32_t handle = 0;
   if (handle == 0) {
-    const struct { const char* name; uint32_t mode, length; } block = {":tt", 4, 3};
+    const struct {
+      const char* name;
+      uint32_t mode, length;
+    } block = {":tt", 4, 3};
     handle = semihost(Request::open, &block);
   }
   return handle;

@@ -1,5 +1,6 @@
 // A firmware for the tests of ports, emulator and host/linnet/board: does what its command line says.
-//   prog exit N | echo ... | copy FROM TO | blobs | memory | fault KIND [ADDRESS] | loop N | phases N | stack N | moves | ticks | spin
+//   prog exit N | echo ... | copy FROM TO | blobs | memory | fault KIND [ADDRESS] | loop N | phases N | stack N | moves
+//   | ticks | spin
 #include "port.h"
 
 using namespace linnet::port;
@@ -13,7 +14,8 @@ bool same(const char* a, const char* b) {
 
 uint32_t number(const char* text) {
   uint32_t value = 0;
-  for (; text != nullptr && *text >= '0' && *text <= '9'; ++text) value = value * 10 + static_cast<uint32_t>(*text - '0');
+  for (; text != nullptr && *text >= '0' && *text <= '9'; ++text)
+    value = value * 10 + static_cast<uint32_t>(*text - '0');
   return value;
 }
 

@@ -1,4 +1,5 @@
-// Start-up, faults and one line of text: what a port costs a firmware in bytes (see the size test in host/linnet/board).
+// Start-up, faults and one line of text: what a port costs a firmware in bytes (see the size test in
+// host/linnet/board).
 #include "port.h"
 
 int main() {

@@ -27,8 +27,9 @@ std::filesystem::path find_firmware(std::string_view name, std::string_view boar
   const Board* known = find_board(board);
   const bool riscv = known != nullptr && known->architecture == Architecture::riscv32;
   const std::string file = "firmware/" + std::string(name) + "-" + std::string(board) + ".elf";
-  return find_artifact(file, riscv ? "install the cross compiler (Debian: apt install gcc-riscv64-unknown-elf) and build again"
-                                   : "install the cross compiler (Debian: apt install gcc-arm-none-eabi) and build again");
+  return find_artifact(
+      file, riscv ? "install the cross compiler (Debian: apt install gcc-riscv64-unknown-elf) and build again"
+                  : "install the cross compiler (Debian: apt install gcc-arm-none-eabi) and build again");
 }
 
 }  // namespace linnet::board

@@ -73,7 +73,8 @@ std::string escaped(const std::string& text) {
 std::string plugin_option(const Board& board, const CountRequest& request, const ElfImage& image,
                           const std::filesystem::path& out) {
   const std::filesystem::path plugin =
-      request.plugin.empty() ? find_artifact("emulator/liblinnet_count.so", "build the target linnet_count") : request.plugin;
+      request.plugin.empty() ? find_artifact("emulator/liblinnet_count.so", "build the target linnet_count")
+                             : request.plugin;
   std::ostringstream option;
   option << escaped(std::filesystem::absolute(plugin).string()) << ",out=" << escaped(out.string());
   const auto mark = image.find("linnet::port::phase");
@@ -102,7 +103,8 @@ Counts parse_counts(std::istream& text) {
   Counts counts;
   std::string line;
   if (!std::getline(text, line) || line != "linnet-count 1") {
-    throw Error("the counting plugin's output does not begin with 'linnet-count 1': plugin and program differ in version");
+    throw Error(
+        "the counting plugin's output does not begin with 'linnet-count 1': plugin and program differ in version");
   }
   while (std::getline(text, line)) {
     if (line == "end") return counts;
@@ -126,8 +128,9 @@ CountResult count_instructions(const Board& board, const CountRequest& request) 
   result.run = run_firmware(board, run);
   std::ifstream text(out);
   if (!text) {
-    throw Error("the emulator ran without its counting plugin having written a result; is this QEMU built with plugins? " +
-                result.run.standard_error);
+    throw Error(
+        "the emulator ran without its counting plugin having written a result; is this QEMU built with plugins? " +
+        result.run.standard_error);
   }
   result.counts = parse_counts(text);
   return result;
@@ -165,8 +168,8 @@ ClassCounts CountResult::by_class(const PhaseCount& phase) const {
   ClassCounts sums{};
   for (const ExecutedRange& range : phase.ranges) {
     each_instruction(image, range, [&](uint32_t, uint16_t first, uint16_t second) {
-      const InstructionClass c = image.architecture() == Architecture::thumb ? classify_thumb(first, second)
-                                                                             : classify_riscv(first, second);
+      const InstructionClass c =
+          image.architecture() == Architecture::thumb ? classify_thumb(first, second) : classify_riscv(first, second);
       sums[static_cast<size_t>(c)] += range.count;
     });
   }

@@ -1,4 +1,5 @@
-// Exact instruction counts of a firmware's run, by phase, function, class and memory region (emulator/count_plugin.cpp).
+// Exact instruction counts of a firmware's run, by phase, function, class and memory region
+// (emulator/count_plugin.cpp).
 #pragma once
 
 #include <cstdint>
@@ -35,10 +36,10 @@ struct AccessCount {
 struct PhaseCount {
   std::optional<uint32_t> id;  // none: before the first call of linnet::port::phase
   uint64_t visits = 0;
-  uint64_t instructions = 0;           // over all visits
-  uint64_t least = 0, most = 0;        // of one visit
-  std::vector<ExecutedRange> ranges;   // by address
-  std::vector<AccessCount> accesses;   // empty unless asked for
+  uint64_t instructions = 0;          // over all visits
+  uint64_t least = 0, most = 0;       // of one visit
+  std::vector<ExecutedRange> ranges;  // by address
+  std::vector<AccessCount> accesses;  // empty unless asked for
 };
 
 struct FunctionCount {
@@ -47,8 +48,8 @@ struct FunctionCount {
 };
 
 struct Counts {
-  uint64_t total = 0;   // = marker + all phases
-  uint64_t marker = 0;  // inside linnet::port::phase
+  uint64_t total = 0;              // = marker + all phases
+  uint64_t marker = 0;             // inside linnet::port::phase
   std::vector<PhaseCount> phases;  // by first appearance
 
   // Null when the phase was never entered.

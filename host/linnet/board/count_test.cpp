@@ -35,8 +35,11 @@ TEST(ParseCounts, RefusesEverythingElse) {
   EXPECT_NE(message_of([] { parse(""); }).find("version"), std::string::npos);
   EXPECT_NE(message_of([] { parse("linnet-count 2\nend\n"); }).find("version"), std::string::npos);
   EXPECT_NE(message_of([] { parse("linnet-count 1\ntotal 5\n"); }).find("too early"), std::string::npos);
-  for (const char* line : {"nonsense", "total", "total x", "range 7 1 2 3 4", "phase", "phase x 1 1 1 1", "phase 7 1"}) {
-    EXPECT_NE(message_of([&] { parse(std::string("linnet-count 1\n") + line + "\nend\n"); }).find(line), std::string::npos) << line;
+  for (const char* line :
+       {"nonsense", "total", "total x", "range 7 1 2 3 4", "phase", "phase x 1 1 1 1", "phase 7 1"}) {
+    EXPECT_NE(message_of([&] { parse(std::string("linnet-count 1\n") + line + "\nend\n"); }).find(line),
+              std::string::npos)
+        << line;
   }
 }
 
@@ -44,11 +47,13 @@ class InstructionCount : public testing::TestWithParam<const Board*> {
  protected:
   void SetUp() override {
     LINNET_NEEDS_EMULATOR("port-selftest", board());
-    if (!message_of([] { find_artifact("emulator/liblinnet_count.so", ""); }).empty()) GTEST_SKIP() << "the plugin is not built";
+    if (!message_of([] { find_artifact("emulator/liblinnet_count.so", ""); }).empty())
+      GTEST_SKIP() << "the plugin is not built";
   }
   const Board& board() const { return *GetParam(); }
 
-  CountResult count(std::vector<std::string> arguments, std::vector<std::string> options = {}, bool accesses = false) const {
+  CountResult count(std::vector<std::string> arguments, std::vector<std::string> options = {},
+                    bool accesses = false) const {
     CountRequest request;
     request.run.firmware = test_firmware("port-selftest", board());
     request.run.arguments = std::move(arguments);
@@ -107,8 +112,8 @@ TEST_P(InstructionCount, FunctionsAndClasses) {
   EXPECT_LE(classes[size_t(InstructionClass::branch)], 204u);
   EXPECT_GE(classes[size_t(InstructionClass::alu)], 200u);
   EXPECT_EQ(classes[size_t(InstructionClass::divide)] + classes[size_t(InstructionClass::vector)], 0u);
-  // Over the whole run every instruction belongs to a function (but for the emulator's own six before a RISC-V start), and
-  // start-up stores zeros.
+  // Over the whole run every instruction belongs to a function (but for the emulator's own six before a RISC-V start),
+  // and start-up stores zeros.
   const PhaseCount& start = *result.counts.phase(std::nullopt);
   EXPECT_EQ(result.in_functions(start, [](std::string_view name) { return name == "(unknown)"; }),
             board().architecture == Architecture::riscv32 ? 6u : 0u);
@@ -118,8 +123,12 @@ TEST_P(InstructionCount, FunctionsAndClasses) {
 TEST_P(InstructionCount, TwoRunsAndSingleSteppingCountTheSame) {
   // A fault ends a translated block in its middle.
   const std::string hole = board().name == "mps3-an547" ? "251658240" : "2667577344";
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"echo", "a", "b"}, {"phases", "1000"}, {"fault", "bus", hole}, {"fault", "undefined"}, {"fault", "stack"}, {"moves"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{{"echo", "a", "b"},
+                                                                                         {"phases", "1000"},
+                                                                                         {"fault", "bus", hole},
+                                                                                         {"fault", "undefined"},
+                                                                                         {"fault", "stack"},
+                                                                                         {"moves"}}) {
     const CountResult first = count(arguments), second = count(arguments), stepped = count(arguments, {"-singlestep"});
     EXPECT_GT(first.counts.total, 100u);
     EXPECT_EQ(first.counts.total, second.counts.total) << arguments[0];

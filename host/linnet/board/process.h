@@ -11,7 +11,7 @@
 namespace linnet::board {
 
 struct ProcessRequest {
-  std::vector<std::string> words;  // program (a path) and its arguments
+  std::vector<std::string> words;                // program (a path) and its arguments
   std::filesystem::path working_directory = {};  // empty: the caller's
   std::chrono::milliseconds time_limit{60'000};
   size_t output_limit_bytes = size_t{64} << 20;  // of each stream

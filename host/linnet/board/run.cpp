@@ -60,7 +60,8 @@ void check_image(const Board& board, const std::filesystem::path& firmware) {
   const ElfImage image = ElfImage::read(firmware);
   for (const ElfSection& section : image.sections()) {
     if (!section.loaded || section.bytes == 0) continue;
-    if (board.code.contains(section.address, section.bytes) || board.ram.contains(section.address, section.bytes)) continue;
+    if (board.code.contains(section.address, section.bytes) || board.ram.contains(section.address, section.bytes))
+      continue;
     throw Error("firmware '" + firmware.string() + "' has " + section.name + " at " + hex(section.address) +
                 ", where " + std::string(board.name) + " has neither code nor RAM: it was built for another board");
   }
@@ -70,7 +71,8 @@ std::string semihosting(const RunRequest& request) {
   std::string text = "enable=on,target=native,arg=" + escaped(request.firmware.stem().string());
   for (const std::string& word : request.arguments) {
     if (word.empty() || word.find(' ') != word.npos) {
-      throw Error("the word '" + word + "' for the firmware is empty or contains a space; name files relative to the "
+      throw Error("the word '" + word +
+                  "' for the firmware is empty or contains a space; name files relative to the "
                   "working directory");
     }
     text += ",arg=" + escaped(word);
@@ -86,8 +88,9 @@ std::vector<std::string> emulator_words(const Board& board, const RunRequest& re
     throw Error(wanted + " is not installed; it runs the board " + std::string(board.name) + " (Debian: apt install " +
                 std::string(board.emulator_package()) + ")");
   }
-  std::vector<std::string> words = {program->string(), "-machine", std::string(board.machine), "-display", "none",
-                                    "-monitor",        "none",     "-serial",                  "null"};
+  std::vector<std::string> words = {
+      program->string(), "-machine", std::string(board.machine), "-display", "none", "-monitor", "none",
+      "-serial",         "null"};
   if (board.architecture == Architecture::riscv32) words.insert(words.end(), {"-bios", "none"});
   words.insert(words.end(), {"-semihosting-config", semihosting(request)});
   words.insert(words.end(), {"-kernel", std::filesystem::absolute(request.firmware).string()});
@@ -106,7 +109,8 @@ std::vector<std::string> emulator_words(const Board& board, const RunRequest& re
     if (!board.ram.contains(word.address, 4) && !board.blobs.contains(word.address, 4)) {
       throw Error("a word at " + hex(word.address) + " is outside RAM and blob region of " + std::string(board.name));
     }
-    words.insert(words.end(), {"-device", "loader,addr=" + hex(word.address) + ",data=" + hex(word.value) + ",data-len=4"});
+    words.insert(words.end(),
+                 {"-device", "loader,addr=" + hex(word.address) + ",data=" + hex(word.value) + ",data-len=4"});
   }
   if (!request.plugin.empty()) words.insert(words.end(), {"-plugin", request.plugin});
   words.insert(words.end(), request.emulator_options.begin(), request.emulator_options.end());
@@ -136,8 +140,8 @@ std::vector<PlacedBlob> place_blobs(const Board& board, const std::vector<Blob>&
     const uint64_t bytes = size_of(blob);
     if (at > board.blobs.bytes || bytes > board.blobs.bytes - at) {
       const uint64_t left = at > board.blobs.bytes ? 0 : board.blobs.bytes - at;
-      throw Error(blob.name + " has " + std::to_string(bytes) + " bytes, and " + std::string(board.name) + " has room for " +
-                  std::to_string(left) + "; choose a board with more memory");
+      throw Error(blob.name + " has " + std::to_string(bytes) + " bytes, and " + std::string(board.name) +
+                  " has room for " + std::to_string(left) + "; choose a board with more memory");
     }
     placed.push_back({blob.slot, board.blobs.base + static_cast<uint32_t>(at), static_cast<uint32_t>(bytes)});
     at += bytes;
@@ -162,7 +166,8 @@ RunResult run_firmware(const Board& board, const RunRequest& request) {
   const std::string what = "firmware '" + request.firmware.filename().string() + "' on " + std::string(board.name);
   switch (result.end) {
     case ProcessEnd::timed_out:
-      throw Error(what + " was still running after " + std::to_string(request.time_limit.count()) + " ms and was stopped");
+      throw Error(what + " was still running after " + std::to_string(request.time_limit.count()) +
+                  " ms and was stopped");
     case ProcessEnd::output_limit:
       throw Error(what + " wrote more than " + std::to_string(process.output_limit_bytes) + " bytes and was stopped");
     case ProcessEnd::signalled:

@@ -26,8 +26,8 @@ struct PlacedBlob {
   uint32_t bytes = 0;
 };
 
-// Where each blob goes: in the order given, behind the directory, at multiples of blob_alignment_bytes. Throws Error when a
-// file cannot be read, a slot is taken twice or does not exist, or the blobs do not fit.
+// Where each blob goes: in the order given, behind the directory, at multiples of blob_alignment_bytes. Throws Error
+// when a file cannot be read, a slot is taken twice or does not exist, or the blobs do not fit.
 std::vector<PlacedBlob> place_blobs(const Board& board, const std::vector<Blob>& blobs);
 
 struct Word {
@@ -39,8 +39,8 @@ struct RunRequest {
   std::filesystem::path firmware;  // ELF
   std::vector<Blob> blobs;
   std::vector<Word> words;  // further 32-bit words to store before the start
-  // What linnet::port::command_line() gives after the program's name. Semihosting joins words by spaces, so that none may be
-  // empty or contain one: name files relative to working_directory.
+  // What linnet::port::command_line() gives after the program's name. Semihosting joins words by spaces, so that none
+  // may be empty or contain one: name files relative to working_directory.
   std::vector<std::string> arguments;
   std::filesystem::path working_directory;  // base of the firmware's file names; empty: the caller's
   std::chrono::milliseconds time_limit{60'000};
@@ -57,8 +57,8 @@ struct RunResult {
   bool faulted() const;  // the processor did; standard_error has the registers
 };
 
-// Ends with the firmware. Throws Error when the emulator is not installed, something does not fit the board, the time limit
-// passed, or the emulator itself failed. A firmware's exit status, also that of a fault, is a result.
+// Ends with the firmware. Throws Error when the emulator is not installed, something does not fit the board, the time
+// limit passed, or the emulator itself failed. A firmware's exit status, also that of a fault, is a result.
 RunResult run_firmware(const Board& board, const RunRequest& request);
 
 // Same as linnet::port::fault_exit_status.

@@ -41,7 +41,8 @@ std::vector<uint8_t> noise(size_t bytes, uint32_t seed) {
 
 TEST(PlaceBlobs, OrderAlignmentAndEdges) {
   const uint32_t room = m4().blobs.bytes - blob_directory_bytes;
-  const auto placed = place_blobs(m4(), {{3, "a", std::vector<uint8_t>(1)}, {0, "b", std::vector<uint8_t>(65)}, {9, "c", std::vector<uint8_t>(0)}});
+  const auto placed = place_blobs(
+      m4(), {{3, "a", std::vector<uint8_t>(1)}, {0, "b", std::vector<uint8_t>(65)}, {9, "c", std::vector<uint8_t>(0)}});
   ASSERT_EQ(placed.size(), 3u);
   EXPECT_EQ(placed[0].address, m4().blobs.base + blob_directory_bytes);
   EXPECT_EQ(placed[1].address, placed[0].address + 64);
@@ -49,19 +50,27 @@ TEST(PlaceBlobs, OrderAlignmentAndEdges) {
   EXPECT_EQ(placed[1].bytes, 65u);
   EXPECT_EQ(place_blobs(m4(), {{0, "model", std::vector<uint8_t>(room)}})[0].bytes, room);
   const std::string message = message_of([&] { place_blobs(m4(), {{0, "model", std::vector<uint8_t>(room + 1)}}); });
-  EXPECT_EQ(message, "model has " + std::to_string(room + 1) + " bytes, and mps2-an386 has room for " + std::to_string(room) +
-                         "; choose a board with more memory");
+  EXPECT_EQ(message, "model has " + std::to_string(room + 1) + " bytes, and mps2-an386 has room for " +
+                         std::to_string(room) + "; choose a board with more memory");
 }
 
 TEST(PlaceBlobs, Refuses) {
-  EXPECT_NE(message_of([] { place_blobs(m4(), {{0, "x", std::filesystem::path("/nonexistent.tflite")}}); }).find("/nonexistent.tflite"),
+  EXPECT_NE(message_of([] {
+              place_blobs(m4(), {{0, "x", std::filesystem::path("/nonexistent.tflite")}});
+            }).find("/nonexistent.tflite"),
             std::string::npos);
-  EXPECT_NE(message_of([] { place_blobs(m4(), {{blob_slots, "x", std::vector<uint8_t>(1)}}); }).find("no slot 16"), std::string::npos);
-  EXPECT_NE(message_of([] { place_blobs(m4(), {{1, "x", std::vector<uint8_t>(1)}, {1, "y", std::vector<uint8_t>(1)}}); }).find("twice"),
+  EXPECT_NE(message_of([] {
+              place_blobs(m4(), {{blob_slots, "x", std::vector<uint8_t>(1)}});
+            }).find("no slot 16"),
+            std::string::npos);
+  EXPECT_NE(message_of([] {
+              place_blobs(m4(), {{1, "x", std::vector<uint8_t>(1)}, {1, "y", std::vector<uint8_t>(1)}});
+            }).find("twice"),
             std::string::npos);
 }
 
-// ---- With a stand-in for QEMU -----------------------------------------------------------------------------------------
+// ---- With a stand-in for QEMU
+// -----------------------------------------------------------------------------------------
 
 class EmulatorStandIn : public testing::Test {
  protected:
@@ -102,13 +111,15 @@ TEST_F(EmulatorStandIn, GetsTheWords) {
 }
 
 TEST_F(EmulatorStandIn, SaysWhenEmulatorRefuses) {
-  const std::string message = message_of([&] { run_firmware(m4(), request("echo \"$0: Some ROM regions are overlapping\" >&2; exit 1")); });
+  const std::string message =
+      message_of([&] { run_firmware(m4(), request("echo \"$0: Some ROM regions are overlapping\" >&2; exit 1")); });
   EXPECT_NE(message.find("refused to start"), std::string::npos);
   EXPECT_NE(message.find("overlapping"), std::string::npos);
 }
 
 TEST_F(EmulatorStandIn, SaysWhenEmulatorAborts) {
-  const std::string message = message_of([&] { run_firmware(m4(), request("echo 'qemu: fatal: Lockup' >&2; kill -ABRT $$")); });
+  const std::string message =
+      message_of([&] { run_firmware(m4(), request("echo 'qemu: fatal: Lockup' >&2; kill -ABRT $$")); });
   EXPECT_NE(message.find("signal 6: qemu: fatal: Lockup"), std::string::npos) << message;
 }
 
@@ -117,7 +128,8 @@ TEST_F(EmulatorStandIn, StatusOneOfAFirmwareIsAResult) {
 }
 
 TEST_F(EmulatorStandIn, HarmlessLineIsRemoved) {
-  EXPECT_EQ(run_firmware(m4(), request("echo 'Timer with period zero, disabling' >&2; echo x >&2")).standard_error, "x\n");
+  EXPECT_EQ(run_firmware(m4(), request("echo 'Timer with period zero, disabling' >&2; echo x >&2")).standard_error,
+            "x\n");
 }
 
 TEST_F(EmulatorStandIn, TimeLimit) {
@@ -140,10 +152,12 @@ TEST_F(EmulatorStandIn, ImpossibleRequests) {
   RunRequest outside = request("true");
   outside.words = {{0x30000000, 1}};
   EXPECT_NE(message_of([&] { run_firmware(m4(), outside); }).find("0x30000000"), std::string::npos);
-  EXPECT_NE(message_of([&] { run_firmware(*find_board("riscv32-virt"), request("true")); }).find("another board"), std::string::npos);
+  EXPECT_NE(message_of([&] { run_firmware(*find_board("riscv32-virt"), request("true")); }).find("another board"),
+            std::string::npos);
 }
 
-// ---- With QEMU --------------------------------------------------------------------------------------------------------
+// ---- With QEMU
+// --------------------------------------------------------------------------------------------------------
 
 class FirmwareRun : public testing::TestWithParam<const Board*> {
  protected:
@@ -185,7 +199,8 @@ TEST_P(FirmwareRun, BlobsArrive) {
   RunRequest request = request_for(board(), {"blobs"});
   request.blobs = {{0, "model", file}, {15, "input", b}, {2, "empty", std::vector<uint8_t>()}};
   char expected[200];
-  snprintf(expected, sizeof(expected), "slot 0\nbytes 10001\nsum %08x\nslot 15\nbytes 777\nsum %08x\n", checksum(a), checksum(b));
+  snprintf(expected, sizeof(expected), "slot 0\nbytes 10001\nsum %08x\nslot 15\nbytes 777\nsum %08x\n", checksum(a),
+           checksum(b));
   EXPECT_EQ(run_firmware(board(), request).standard_output, expected);
   EXPECT_EQ(run(board(), {"blobs"}).standard_output, "");
 }
@@ -214,7 +229,9 @@ TEST_P(FirmwareRun, MovesAndFillsAreRight) { EXPECT_EQ(run(board(), {"moves"}).e
 TEST_P(FirmwareRun, StackDepthIsMeasured) {
   for (const unsigned bytes : {64u, 300u, 1200u}) {
     unsigned before = 0, deep = 0;
-    ASSERT_EQ(sscanf(run(board(), {"stack", std::to_string(bytes)}).standard_output.c_str(), "before %u\nstack %u", &before, &deep), 2);
+    ASSERT_EQ(sscanf(run(board(), {"stack", std::to_string(bytes)}).standard_output.c_str(), "before %u\nstack %u",
+                     &before, &deep),
+              2);
     EXPECT_LE(before, 16u);
     EXPECT_GE(deep, bytes);
     EXPECT_LE(deep, bytes + 64);

@@ -48,8 +48,8 @@ inline std::string why_no_emulator(const Board& board) {
 #define LINNET_NEEDS_FIRMWARE(name, board) \
   if (const std::string why = why_no_firmware(name, board); !why.empty()) GTEST_SKIP() << why
 
-#define LINNET_NEEDS_EMULATOR(name, board)    \
-  LINNET_NEEDS_FIRMWARE(name, board);         \
+#define LINNET_NEEDS_EMULATOR(name, board) \
+  LINNET_NEEDS_FIRMWARE(name, board);      \
   if (const std::string why = why_no_emulator(board); !why.empty()) GTEST_SKIP() << why
 
 // What the expression's Error says; empty when it throws none.

@@ -95,35 +95,32 @@ InstructionClass look_up(std::span<const Row> rows, uint32_t bits) {
 }
 
 constexpr Row riscv[] = {
-    {0x0000007F, 0x00000003, load},      // LB .. LHU
-    {0x0000007F, 0x00000023, store},     // SB .. SW
-    {0x0000007F, 0x00000063, branch},    // BEQ ..
-    {0x0000007F, 0x00000067, branch},    // JALR
-    {0x0000007F, 0x0000006F, branch},    // JAL
-    {0xFE00407F, 0x02000033, multiply},  // MUL ..
-    {0xFE00407F, 0x02004033, divide},    // DIV, REM
-    {0x0000007F, 0x00000033, alu},
-    {0x0000007F, 0x00000013, alu},
-    {0x0000007F, 0x00000037, alu},    // LUI
-    {0x0000007F, 0x00000017, alu},    // AUIPC
-    {0xF800007F, 0x1000002F, load},   // LR
-    {0x0000007F, 0x0000002F, store},  // SC, AMO
+    {0x0000007F, 0x00000003, load},                                                                    // LB .. LHU
+    {0x0000007F, 0x00000023, store},                                                                   // SB .. SW
+    {0x0000007F, 0x00000063, branch},                                                                  // BEQ ..
+    {0x0000007F, 0x00000067, branch},                                                                  // JALR
+    {0x0000007F, 0x0000006F, branch},                                                                  // JAL
+    {0xFE00407F, 0x02000033, multiply},                                                                // MUL ..
+    {0xFE00407F, 0x02004033, divide},                                                                  // DIV, REM
+    {0x0000007F, 0x00000033, alu},      {0x0000007F, 0x00000013, alu}, {0x0000007F, 0x00000037, alu},  // LUI
+    {0x0000007F, 0x00000017, alu},                                                                     // AUIPC
+    {0xF800007F, 0x1000002F, load},                                                                    // LR
+    {0x0000007F, 0x0000002F, store},                                                                   // SC, AMO
 };
 
 constexpr Row riscv_compressed[] = {
-    {0xE003, 0x0000, alu},     // C.ADDI4SPN
-    {0xE003, 0x4000, load},    // C.LW
-    {0xE003, 0xC000, store},   // C.SW
-    {0xE003, 0x2001, branch},  // C.JAL
-    {0xE003, 0xA001, branch},  // C.J
-    {0xC003, 0xC001, branch},  // C.BEQZ, C.BNEZ
-    {0x0003, 0x0001, alu},
-    {0xE003, 0x0002, alu},     // C.SLLI
-    {0xE003, 0x4002, load},    // C.LWSP
-    {0xE003, 0xC002, store},   // C.SWSP
-    {0xFFFF, 0x9002, other},   // C.EBREAK
-    {0xE07F, 0x8002, branch},  // C.JR, C.JALR
-    {0xE003, 0x8002, alu},     // C.MV, C.ADD
+    {0xE003, 0x0000, alu},                            // C.ADDI4SPN
+    {0xE003, 0x4000, load},                           // C.LW
+    {0xE003, 0xC000, store},                          // C.SW
+    {0xE003, 0x2001, branch},                         // C.JAL
+    {0xE003, 0xA001, branch},                         // C.J
+    {0xC003, 0xC001, branch},                         // C.BEQZ, C.BNEZ
+    {0x0003, 0x0001, alu},    {0xE003, 0x0002, alu},  // C.SLLI
+    {0xE003, 0x4002, load},                           // C.LWSP
+    {0xE003, 0xC002, store},                          // C.SWSP
+    {0xFFFF, 0x9002, other},                          // C.EBREAK
+    {0xE07F, 0x8002, branch},                         // C.JR, C.JALR
+    {0xE003, 0x8002, alu},                            // C.MV, C.ADD
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ enum class InstructionClass : uint8_t {
   multiply,  // integer multiply and multiply-accumulate, 16 and 32 bit, long
   load,      // every width, multiple and vector too; POP and LDM that return belong here
   store,
-  branch,  // direct, indirect, calls, compare-and-branch, hardware loops, table branches
-  divide,  // SDIV, UDIV, VDIV, VSQRT
+  branch,    // direct, indirect, calls, compare-and-branch, hardware loops, table branches
+  divide,    // SDIV, UDIV, VDIV, VSQRT
   floating,  // scalar floating-point arithmetic, conversions, moves to and from the FPU
   vector,    // MVE arithmetic and predication
   other,     // IT, hints, barriers, system registers, exceptions, undefined
