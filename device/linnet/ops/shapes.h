@@ -70,6 +70,8 @@ template <>
 struct limits<uint8_t> { static constexpr int32_t lowest = 0, highest = UINT8_MAX; };
 template <>
 struct limits<int16_t> { static constexpr int32_t lowest = INT16_MIN, highest = INT16_MAX; };
+template <>
+struct limits<int32_t> { static constexpr int32_t lowest = INT32_MIN, highest = INT32_MAX; };
 
 template <class T>
 constexpr bool is_zero_point(int32_t z) { return z >= limits<T>::lowest && z <= limits<T>::highest; }
