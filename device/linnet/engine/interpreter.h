@@ -77,7 +77,7 @@ class Interpreter {
 
   // One whole inference. Continues one that step() began.
   Status run() {
-    while (advance(UINT32_MAX) == Progress::more) {}
+    while (advance(0) == Progress::more) {}  // 0: without end
     return status_;
   }
   // One step (or tile), so that a watchdog can be fed or the inference cancelled. `done`: the outputs are there.
@@ -89,7 +89,6 @@ class Interpreter {
 
   Status status() const { return status_; }
   const Where& where() const { return where_; }   // what status() is about
-  uint32_t next_step_index() const { return step_index_; }  // of the inference in progress, for profilers
 
   // Sizes, the same on host and target: activations of this network, what it added to the arena's persistent part (with
   // the Program, if that was built there), and the smallest arena that holds it alone.
@@ -134,7 +133,6 @@ class Interpreter {
   bool begin();
   void finish() {
     pc_ = nullptr;
-    step_index_ = 0;
     if (arena_) arena_->release();
   }
   Progress stop(Status status) {
@@ -143,14 +141,13 @@ class Interpreter {
     return Progress::failed;
   }
   Progress advance(uint32_t budget);
-  bool other_step(const Step*& step);
+  const Step* other_step(const Step* step);
 
   const Header* header_ = &no_program;
   const KernelEntry* kernels_ = nullptr;
   const KernelTable* table_ = nullptr;
   uint8_t** bases_ = inline_bases_;
   const Step* pc_ = nullptr;  // null between inferences
-  uint32_t step_index_ = 0;
   Arena* arena_ = nullptr;
   uint32_t persistent_bytes_ = 0;
   uint32_t need_bytes_ = 0;
@@ -240,38 +237,37 @@ inline bool Interpreter::begin() {
   }
   status_ = {};
   pc_ = first_step();
-  step_index_ = 0;
   return true;
 }
 
 inline Progress Interpreter::advance(uint32_t budget) {
   if (!pc_ && !begin()) return Progress::failed;
   const Step* step = pc_;
-  const uint8_t* base = program();
-  for (; budget != 0; --budget) {
+  uint8_t* const* bases = bases_;
+  do {
     if (step->kind == static_cast<uint8_t>(StepKind::run)) {
       void* data[max_operands];
+      void** to = data;
       const Operand* operand = operands_of(step);
-      const Operand* end = operand + step->operands;
-      for (void** to = data; operand != end; ++operand) *to++ = resolve(*operand);
+      for (const Operand* end = operand + step->operands; operand != end; ++operand)
+        *to++ = bases[operand->region] + operand->offset;
       uint32_t kernel = step->kernel;
-      kernels_[kernel & (step_walks_down - 1u)].run(data, base + step->params, nullptr,
+      kernels_[kernel & (step_walks_down - 1u)].run(data, program() + step->params, nullptr,
                                                     static_cast<Direction>(kernel >> 15));
-      step = reinterpret_cast<const Step*>(end);
+      step = reinterpret_cast<const Step*>(operand);
     } else if (step->kind == static_cast<uint8_t>(StepKind::end)) {
       finish();
       return Progress::done;
-    } else if (!other_step(step)) {
+    } else if (step = other_step(step); !step) {
       return Progress::failed;
     }
-    ++step_index_;
-  }
+  } while (--budget != 0);
   pc_ = step;
   return Progress::more;
 }
 
-// Steps that are not kernels. Moves `step` on; false: the inference has failed.
-inline bool Interpreter::other_step(const Step*& step) {
+// Steps that are not kernels. The step to go on with; null if the inference has failed.
+inline const Step* Interpreter::other_step(const Step* step) {
   const Operand* operands = operands_of(step);
   switch (static_cast<StepKind>(step->kind)) {
     case StepKind::move: __builtin_memmove(resolve(operands[0]), resolve(operands[1]), step->params); break;
@@ -279,13 +275,10 @@ inline bool Interpreter::other_step(const Step*& step) {
     case StepKind::branch:
       if (*resolve(operands[0]) != 0) break;
       [[fallthrough]];
-    case StepKind::jump:
-      step = reinterpret_cast<const Step*>(reinterpret_cast<const uint8_t*>(first_step()) + step->params);
-      return true;
+    case StepKind::jump: return reinterpret_cast<const Step*>(reinterpret_cast<const uint8_t*>(first_step()) + step->params);
     default: break;  // nests: engine/nest.h
   }
-  step = next_step(step);
-  return true;
+  return next_step(step);
 }
 
 }  // namespace linnet

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 machine to a running network: installs what is needed, builds, and shows what a network does and
+# costs, on this machine and on an emulated Cortex-M4.
+#   ./quickstart.sh [MODEL.tflite]     without a model: the example, a network that reads handwritten digits
+set -euo pipefail
+root="$(cd "$(dirname "$0")" && pwd)"
+
+if [ $# -gt 1 ]; then echo "usage: ./quickstart.sh [MODEL.tflite]" >&2; exit 2; fi
+if [ $# -eq 1 ] && [ ! -f "$1" ]; then echo "quickstart: there is no file '$1'" >&2; exit 2; fi
+model="${1:-$root/examples/digits/digits_int8.tflite}"
+input=()
+[ $# -eq 1 ] || input=(-i "$root/examples/digits/inputs/three.png")
+
+"$root/install.sh"
+log="$(mktemp)"
+trap 'rm -f "$log"' EXIT
+build() { (cd "$root" && cmake --preset host && cmake --build --preset host --target linnet runners) >"$log" 2>&1; }
+echo "Building (a few minutes the first time) ..." >&2
+build || { cat "$log" >&2; exit 1; }
+linnet="$root/build/host/linnet"
+
+echo "== What it is, and its memory at each step"
+"$linnet" inspect "$model"
+echo
+echo "== On this machine"
+"$linnet" run "$model" "${input[@]}"
+echo
+echo "== On a Cortex-M4 (mps2-an386, emulated)"
+"$linnet" run "$model" "${input[@]}" --on mps2-an386
