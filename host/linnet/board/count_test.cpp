@@ -158,6 +158,16 @@ TEST_P(InstructionCount, AccessesByRegion) {
   EXPECT_EQ(count({"memory"}).counts.total, result.counts.total);
 }
 
+TEST_P(InstructionCount, FirmwareWithoutPhasesIsOnePhase) {
+  CountRequest request;
+  request.run.firmware = test_firmware("port-smallest", board());
+  const CountResult result = count_instructions(board(), request);
+  EXPECT_EQ(result.run.standard_output, "ok\n700000007");
+  ASSERT_EQ(result.counts.phases.size(), 1u);
+  EXPECT_EQ(result.counts.phases[0].instructions, result.counts.total);
+  EXPECT_EQ(result.counts.marker, 0u);
+}
+
 TEST_P(InstructionCount, MissingPluginIsSaid) {
   CountRequest request;
   request.run.firmware = test_firmware("port-selftest", board());

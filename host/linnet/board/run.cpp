@@ -89,8 +89,8 @@ std::vector<std::string> emulator_words(const Board& board, const RunRequest& re
                 std::string(board.emulator_package()) + ")");
   }
   std::vector<std::string> words = {
-      program->string(), "-machine", std::string(board.machine), "-display", "none", "-monitor", "none",
-      "-serial",         "null"};
+      program->string(), "-machine",    std::string(board.machine), "-display", "none", "-monitor", "none",
+      "-serial",         request.serial};
   if (board.architecture == Architecture::riscv32) words.insert(words.end(), {"-bios", "none"});
   words.insert(words.end(), {"-semihosting-config", semihosting(request)});
   words.insert(words.end(), {"-kernel", std::filesystem::absolute(request.firmware).string()});

@@ -44,6 +44,7 @@ struct RunRequest {
   std::vector<std::string> arguments;
   std::filesystem::path working_directory;  // base of the firmware's file names; empty: the caller's
   std::chrono::milliseconds time_limit{60'000};
+  std::string serial = "null";                // value of QEMU's -serial: where the board's first UART goes
   std::string plugin;                         // value of QEMU's -plugin, if any
   std::vector<std::string> emulator_options;  // further words for QEMU
   std::string emulator;                       // program to run instead of the board's

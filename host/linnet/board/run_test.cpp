@@ -1,10 +1,14 @@
 #include "linnet/board/run.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "linnet/board/test_firmware.h"
 
@@ -259,6 +263,46 @@ TEST_P(FirmwareRun, EndlessFirmwareIsStopped) {
   RunRequest request = request_for(board(), {"spin"});
   request.time_limit = 300ms;
   EXPECT_NE(message_of([&] { run_firmware(board(), request); }).find("still running"), std::string::npos);
+}
+
+// Sends the text to a socket that the emulator is about to open, and returns what comes back until it is closed.
+std::string talk(const std::string& path, const std::string& text) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int line = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  for (int tries = 0; connect(line, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0; ++tries) {
+    if (tries == 1000) return "no connection";
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_EQ(send(line, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  std::string answer;
+  char buffer[512];
+  for (ssize_t got; (got = recv(line, buffer, sizeof(buffer), 0)) > 0;) answer.append(buffer, static_cast<size_t>(got));
+  close(line);
+  return answer;
+}
+
+// The test firmware echoes each byte plus one, up to a 'q'.
+TEST_P(FirmwareRun, SerialLineCarriesBothDirections) {
+  const TemporaryDirectory directory;
+  std::string text, expected;
+  for (int i = 0; i < 3000; ++i) {
+    const char c = static_cast<char>(i * 7 % 250);
+    if (c == 'q') continue;
+    text += c;
+    expected += static_cast<char>(c + 1);
+  }
+  const std::string path = (directory.path() / "line").string();
+  RunRequest request = request_for(board(), {"serial"});
+  request.serial = "chardev:line";
+  request.emulator_options = {"-chardev", "socket,id=line,server=on,wait=on,path=" + path};
+  std::string answer;
+  std::thread far_end([&] { answer = talk(path, text + "q"); });
+  const RunResult result = run_firmware(board(), request);
+  far_end.join();
+  EXPECT_EQ(result.exit_status, 0) << result.standard_error;
+  EXPECT_TRUE(answer == expected) << answer.size() << " bytes of " << expected.size();
 }
 
 // Under -icount the clock is a function of the instructions: SysTick at 2^6 ns an instruction, mcycle at 1.
