@@ -86,7 +86,7 @@ inline uint64_t walk(const Model& model) {
       in_range(op.inputs(), -1);
       in_range(op.outputs(), 0);
       in_range(op.intermediates(), -1);
-      sum += static_cast<uint64_t>(op.builtin_code() + op.version() % 7) + touch(op.custom_name());
+      sum += static_cast<uint64_t>(op.builtin_code()) + static_cast<uint64_t>(op.version()) + touch(op.custom_name());
       sum += op.options_type() + touch(op.options()) + op.options_2_type() + touch(op.options_2());
       sum += touch(op.custom_options());
     }

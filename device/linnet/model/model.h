@@ -62,13 +62,23 @@ class Model {
 
  private:
   friend class ModelVerifier;
-  // The bytes of a buffer or of custom options: at {offset, size} of the file, or a vector within the flatbuffer.
-  Bytes data_of(FlatTable table, uint32_t inline_field, uint32_t offset_field) const {
+  // The bytes of a buffer or of custom options: at {offset, size} of the file, 64 bits each, or, with an offset of 0 or 1, a
+  // vector within the flatbuffer. False if they lie beyond the end of the file; never after open.
+  __attribute__((noinline)) bool find_data(FlatTable table, uint32_t inline_field, uint32_t offset_field, Bytes& data) const {
     auto offset = table.get<uint64_t>(offset_field, 0);
-    if (offset <= 1) return table.vector<uint8_t>(inline_field);
-    return {file_.data() + offset, static_cast<size_t>(table.get<uint64_t>(offset_field + 1, 0))};
+    data = table.vector<uint8_t>(inline_field);
+    if (offset <= 1) return true;
+    auto size = table.get<uint64_t>(offset_field + 1, 0);
+    data = {};
+    if (offset > file_.size() || size > file_.size() - offset) return false;
+    data = {file_.data() + offset, static_cast<size_t>(size)};
+    return true;
   }
-
+  Bytes data_of(FlatTable table, uint32_t inline_field, uint32_t offset_field) const {
+    Bytes data;
+    find_data(table, inline_field, offset_field, data);
+    return data;
+  }
   Table options(FlatTable table) const { return {table.at(), file_.end()}; }
 
   Bytes file_;

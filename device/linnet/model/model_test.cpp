@@ -1,6 +1,7 @@
 #include "linnet/model/model.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <cmath>
@@ -229,6 +230,31 @@ TEST(Model, Offsets0And1MeanInline) {
     Bytes data = o.model.subgraph(0).tensor(1).data();
     EXPECT_EQ(File(data.begin(), data.end()), n.tensor(1).data);
   }
+}
+
+TEST(Model, ReachesDataBeyond2GiBAndRefusesFilesOf4GiB) {
+  NetworkBuilder n = small();
+  n.network.external_data = true;
+  File file = n.write();
+  constexpr uint64_t far = uint64_t(3) << 30;
+  overwrite(file, find_field(file, {{schema::Model::buffers, 1}}, schema::Buffer::offset), far);
+  size_t size = far + n.tensor(1).data.size();
+  // Pages that nobody touches cost nothing, as in a file that is mapped.
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* bytes = static_cast<uint8_t*>(memory);
+  std::memcpy(bytes, file.data(), file.size());
+  std::memcpy(bytes + far, n.tensor(1).data.data(), n.tensor(1).data.size());
+  Model model;
+  Where where;
+  Status status = Model::open({bytes, size}, model, where);
+  ASSERT_TRUE(status.ok()) << status.text();
+  Model::Tensor filter = model.subgraph(0).tensor(1);
+  EXPECT_EQ(filter.data_offset(), far);
+  EXPECT_EQ(File(filter.data().begin(), filter.data().end()), n.tensor(1).data);
+  EXPECT_EQ(Model::open({bytes, size - 1}, model, where).code(), Code::malformed);
+  EXPECT_EQ(Model::open({bytes, size_t(1) << 32}, model, where).code(), Code::unsupported);  // says so before it looks
+  munmap(memory, size);
 }
 
 // ---- Alignment ----------------------------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ class ModelVerifier {
 
   Status model() {
     for (uint32_t i = 0; i < model_.buffer_count(); ++i) {
-      LINNET_TRY(stored(model_.root_.element(schema::Model::buffers, i), schema::Buffer::offset));
+      LINNET_TRY(data(model_.root_.element(schema::Model::buffers, i), schema::Buffer::data, schema::Buffer::offset));
     }
     if (model_.subgraph_count() == 0) return LINNET_ERROR(malformed, "the model has no subgraph");
     for (uint32_t i = 0; i < model_.subgraph_count(); ++i) {
@@ -138,15 +138,10 @@ class ModelVerifier {
  private:
   static constexpr uint32_t window = 2048;  // tensors whose origin is followed at a time, one bit each
 
-  // {offset, size} of data behind the flatbuffer, 64 bits each.
-  Status stored(FlatTable table, uint32_t offset_field) const {
-    auto offset = table.get<uint64_t>(offset_field, 0);
-    auto size = table.get<uint64_t>(offset_field + 1, 0);
-    uint64_t file_size = model_.file_.size();
-    if (offset > 1 && (offset > file_size || size > file_size - offset)) {
-      return LINNET_ERROR(malformed, "data outside the flatbuffer lies beyond the end of the file");
-    }
-    return {};
+  Status data(FlatTable table, uint32_t inline_field, uint32_t offset_field) const {
+    Bytes ignored;
+    if (model_.find_data(table, inline_field, offset_field, ignored)) return {};
+    return LINNET_ERROR(malformed, "data outside the flatbuffer lies beyond the end of the file");
   }
 
   Status subgraph() {
@@ -156,14 +151,11 @@ class ModelVerifier {
       where_.tensor = static_cast<int32_t>(i);
       LINNET_TRY(tensor(graph_.tensor(i)));
     }
-    LINNET_TRY(indices(graph_.inputs(), 0));
-    LINNET_TRY(indices(graph_.outputs(), 0));
-    for (uint32_t i = 0; i < graph_.operator_count(); ++i) {
-      where_.node = static_cast<int32_t>(i);
-      LINNET_TRY(op(graph_.op(i)));
-    }
-    where_.node = -1;
-    for (first_ = 0; first_ < tensors_; first_ += window) LINNET_TRY(order());
+    where_.tensor = -1;
+    first_ = 0;
+    do {
+      LINNET_TRY(order());
+    } while ((first_ += window) < tensors_);
     return {};
   }
 
@@ -226,36 +218,10 @@ class ModelVerifier {
       highest += highest + 1;
     }
     for (int64_t zero_point : zero_points) {
-      if (zero_point < lowest || zero_point > highest) {
+      auto value = static_cast<int32_t>(zero_point);
+      if (value != zero_point || value < lowest || value > highest) {
         return LINNET_ERROR(malformed, "a zero point is outside the range of the tensor's type");
       }
-    }
-    return {};
-  }
-
-  Status op(Model::Operator o) {
-    if (!o.op_code().at()) return LINNET_ERROR(malformed, "the model has no operator codes");
-    LINNET_TRY(indices(o.inputs(), -1));
-    LINNET_TRY(indices(o.outputs(), 0));
-    LINNET_TRY(indices(o.intermediates(), -1));
-    return stored(o.table_, schema::Operator::large_custom_options_offset);
-  }
-
-  Status index(int32_t i, int32_t lowest = 0) {
-    where_.tensor = i;
-    if (i >= lowest && i < static_cast<int32_t>(tensors_)) return {};
-    return LINNET_ERROR(malformed, "refers to a tensor that the subgraph does not have");
-  }
-
-  Status indices(Span<const int32_t> list, int32_t lowest) {
-    for (int32_t i : list) LINNET_TRY(index(i, lowest));
-    where_.tensor = -1;
-    return {};
-  }
-
-  Status named(FlatTable signature, uint32_t field) {
-    for (uint32_t i = 0; i < signature.count(field); ++i) {
-      LINNET_TRY(index(signature.element(field, i).get<int32_t>(schema::TensorMap::tensor_index, 0)));
     }
     return {};
   }
@@ -267,38 +233,51 @@ class ModelVerifier {
       Model::Tensor t = graph_.tensor(i);
       if (t.is_variable() || t.is_constant()) set(i - first_);
     }
-    LINNET_TRY(produce(graph_.inputs()));
+    LINNET_TRY(use(graph_.inputs(), 0, Use::produce));
     for (uint32_t i = 0; i < graph_.operator_count(); ++i) {
       where_.node = static_cast<int32_t>(i);
-      LINNET_TRY(read(graph_.op(i).inputs()));
-      LINNET_TRY(produce(graph_.op(i).outputs()));
+      LINNET_TRY(op(graph_.op(i)));
     }
     where_.node = -1;
-    return read(graph_.outputs());
+    return use(graph_.outputs(), 0, Use::read);
   }
 
-  Status produce(Span<const int32_t> list) {
+  Status op(Model::Operator o) {
+    if (!o.op_code().at()) return LINNET_ERROR(malformed, "the model has no operator codes");
+    LINNET_TRY(use(o.inputs(), -1, Use::read));
+    LINNET_TRY(use(o.intermediates(), -1, Use::refer));
+    LINNET_TRY(use(o.outputs(), 0, Use::produce));
+    return data(o.table_, schema::Operator::custom_options, schema::Operator::large_custom_options_offset);
+  }
+
+  enum class Use : uint8_t { refer, read, produce };
+
+  Status index(int32_t i, int32_t lowest) {
+    where_.tensor = i;
+    if (i >= lowest && i < static_cast<int32_t>(tensors_)) return {};
+    return LINNET_ERROR(malformed, "refers to a tensor that the subgraph does not have");
+  }
+
+  Status use(Span<const int32_t> list, int32_t lowest, Use how) {
     for (int32_t t : list) {
+      LINNET_TRY(index(t, lowest));
       auto i = static_cast<uint32_t>(t) - first_;
       if (i >= window) continue;
-      where_.tensor = t;
-      if (is_set(i)) return LINNET_ERROR(malformed, "the tensor has two origins (input, constant, variable, operators)");
-      set(i);
+      if (how == Use::produce) {
+        if (is_set(i)) return LINNET_ERROR(malformed, "the tensor has two origins (input, constant, variable, operators)");
+        set(i);
+      } else if (how == Use::read && !is_set(i) && graph_.tensor(static_cast<uint32_t>(t)).elements()) {
+        return LINNET_ERROR(malformed, "the tensor is read before anything has produced it");
+      }
     }
     where_.tensor = -1;
     return {};
   }
 
-  Status read(Span<const int32_t> list) {
-    for (int32_t t : list) {
-      auto i = static_cast<uint32_t>(t) - first_;
-      if (i >= window || is_set(i)) continue;
-      where_.tensor = t;
-      if (graph_.tensor(static_cast<uint32_t>(t)).elements()) {
-        return LINNET_ERROR(malformed, "the tensor is read before anything has produced it");
-      }
+  Status named(FlatTable signature, uint32_t field) {
+    for (uint32_t i = 0; i < signature.count(field); ++i) {
+      LINNET_TRY(index(signature.element(field, i).get<int32_t>(schema::TensorMap::tensor_index, 0), 0));
     }
-    where_.tensor = -1;
     return {};
   }
 
