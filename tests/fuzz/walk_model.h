@@ -52,7 +52,9 @@ inline uint64_t walk(const Model::Tensor& t) {
   size_t scales = t.scales().size();
   auto axis = static_cast<size_t>(t.quantized_dimension());
   promise(scales <= 1 || (axis < t.rank() && scales == static_cast<size_t>(t.dims()[axis])), "a scale for each channel");
-  promise(t.zero_points().empty() || t.zero_points().size() == scales, "a zero point for each scale");
+  promise(axis == 0 || axis < t.rank(), "the quantised dimension is one of the dimensions");
+  promise(scales == 0 || t.zero_points().empty() || t.zero_points().size() == scales, "a zero point for each scale");
+  promise(!t.is_constant() || !t.is_variable(), "variables have no data");
   for (float scale : t.scales()) promise(scale > 0 && scale < __builtin_inff(), "scales are positive");
   for (int64_t z : t.zero_points()) {
     if (t.type() == Type::int8) promise(z >= -128 && z <= 127, "zero points fit the type");

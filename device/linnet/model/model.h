@@ -102,12 +102,14 @@ class Model::Tensor {
   // Dims before -1 stood for unknown ones, as the file gives them; empty if it does not.
   Span<const int32_t> shape_signature() const { return table_.vector<int32_t>(schema::Tensor::shape_signature); }
 
-  // One scale, or as many as dims()[quantized_dimension()], or none; as many zero points as scales, or none. Files may give
-  // vectors any quantised dimension, as for the filter that a bias belongs to; they have only one.
+  // One scale, or as many as dims()[quantized_dimension()], or none; as many zero points as scales, or none (without scales,
+  // zero points have no meaning). The dimension matters with several scales only and is 0 otherwise; it is also 0 for
+  // vectors, to which some files give the dimension of the filter that they belong to.
   Span<const float> scales() const { return quantization().vector<float>(schema::Quantization::scale); }
   Span<const int64_t> zero_points() const { return quantization().vector<int64_t>(schema::Quantization::zero_point); }
   int32_t quantized_dimension() const {
-    return rank() > 1 ? quantization().get<int32_t>(schema::Quantization::quantized_dimension, 0) : 0;
+    if (rank() <= 1 || scales().size() <= 1) return 0;
+    return quantization().get<int32_t>(schema::Quantization::quantized_dimension, 0);
   }
 
   // A constant has data: bytes() of it, or all there is where that is 0. Others have none; a tensor of no elements neither.
@@ -129,7 +131,7 @@ class Model::Tensor {
   friend class ModelVerifier;
   Tensor(const Model* model, FlatTable table) : model_(model), table_(table) {}
   FlatTable quantization() const { return table_.table(schema::Tensor::quantization); }
-  Bytes stored() const { return model_->buffer(buffer()); }
+  Bytes stored() const { return buffer() ? model_->buffer(buffer()) : Bytes(); }  // 0: none, whatever that buffer holds
 
   const Model* model_;
   FlatTable table_;

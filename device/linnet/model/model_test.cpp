@@ -175,6 +175,32 @@ TEST(Model, VectorsHaveOneDimensionWhateverTheirQuantisationSays) {
   EXPECT_EQ(o.model.subgraph(0).tensor(2).quantized_dimension(), 0);
 }
 
+TEST(Model, TheQuantisedDimensionOfOneScaleDoesNotMatter) {
+  NetworkBuilder n = small();
+  n.tensor(3).quantization.dimension = 77;
+  File file = n.write();
+  Opened o = open(file);
+  ASSERT_TRUE(o.status.ok()) << o.status.text();
+  EXPECT_EQ(o.model.subgraph(0).tensor(3).quantized_dimension(), 0);
+}
+
+TEST(Model, TakesBuffer0ForNoneWhateverItHolds) {
+  NetworkBuilder n;
+  n.network.external_data = true;
+  int x = n.input(Type::float32, {4});
+  n.output(n.add(x, n.random_constant(Type::float32, {4})));
+  File file = n.write();
+  // Both buffers are now the constant's.
+  size_t vector = find_field(file, {}, schema::Model::buffers);
+  vector += load_unaligned<uint32_t>(&file[vector]) + 4;
+  overwrite(file, vector, load_unaligned<uint32_t>(&file[vector + 4]) + 4);
+  Opened o = open(file);
+  ASSERT_TRUE(o.status.ok()) << o.status.text();
+  EXPECT_EQ(o.model.buffer(0).size(), 16u);
+  EXPECT_FALSE(o.model.subgraph(0).tensor(0).is_constant());
+  EXPECT_TRUE(o.model.subgraph(0).tensor(1).is_constant());
+}
+
 TEST(Model, ShowsNoMoreOfAConstantThanItsShape) {
   NetworkBuilder n = small();
   size_t bytes = n.tensor(1).data.size();
@@ -335,11 +361,11 @@ const Broken broken_networks[] = {
      [](auto& n) { n.tensor(1).quantization = per_channel({1, 1, 1, 1}, 0); }, Code::malformed, 0, -1, 1},
     {"wrong dimension", [](auto& n) { n.tensor(1).quantization.dimension = 3; }, Code::malformed, 0, -1, 1},
     {"dimension = rank", [](auto& n) { n.tensor(1).quantization.dimension = 4; }, Code::malformed, 0, -1, 1},
-    {"dimension < 0", [](auto& n) { n.tensor(3).quantization.dimension = -1; }, Code::malformed, 0, -1, 3},
+    {"dimension < 0", [](auto& n) { n.tensor(1).quantization.dimension = -1; }, Code::malformed, 0, -1, 1},
     {"scales of a scalar",
      [](auto& n) { n.tensor(5) = {.type = Type::int8, .quantization = per_channel({1, 1}, 0)}; }, Code::malformed, 0, -1, 5},
     {"2 zero points", [](auto& n) { n.tensor(3).quantization.zero_points = {0, 0}; }, Code::malformed, 0, -1, 3},
-    {"no scale, 1 zero point", [](auto& n) { n.tensor(3).quantization.scales = {}; }, Code::malformed, 0, -1, 3},
+    {"initial value of a variable", [](auto& n) { n.tensor(5).data = {1, 2}; }, Code::unsupported, 0, -1, 5},
     {"zero point 128", [](auto& n) { n.tensor(3).quantization.zero_points = {128}; }, Code::malformed, 0, -1, 3},
     {"zero point -129", [](auto& n) { n.tensor(3).quantization.zero_points = {-129}; }, Code::malformed, 0, -1, 3},
     {"zero point 2^32", [](auto& n) { n.tensor(3).quantization.zero_points = {1ll << 32}; }, Code::malformed, 0, -1, 3},

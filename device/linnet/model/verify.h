@@ -179,6 +179,7 @@ class ModelVerifier {
     LINNET_TRY(quantization(t));
     Bytes data = t.stored();
     if (data.empty()) return {};
+    if (t.is_variable()) return LINNET_ERROR(unsupported, "the variable has an initial value; variables begin as zeros");
     if (data.size() < t.bytes()) return LINNET_ERROR(malformed, "the tensor's data is shorter than its shape");
     if (reinterpret_cast<uintptr_t>(data.data()) & (alignment - 1) & 3) {
       return LINNET_ERROR(malformed, "the tensor's data is not aligned for its type");
@@ -194,10 +195,7 @@ class ModelVerifier {
     auto dims = t.dims();
     auto axis = static_cast<uint32_t>(t.quantized_dimension());
     auto scales = t.scales();
-    if (axis >= dims.size() && axis) {
-      return LINNET_ERROR(malformed, "the quantised dimension is not one of the tensor's dimensions");
-    }
-    if (scales.size() > 1 && (dims.empty() || scales.size() != static_cast<uint32_t>(dims[axis]))) {
+    if (scales.size() > 1 && (axis >= dims.size() || scales.size() != static_cast<uint32_t>(dims[axis]))) {
       return LINNET_ERROR(malformed, "the number of scales is neither 1 nor the size of the quantised dimension");
     }
     for (float scale : scales) {
@@ -206,7 +204,7 @@ class ModelVerifier {
       if (bits - 1 >= 0x7f7fffff) return LINNET_ERROR(malformed, "a scale is not a positive finite number");
     }
     auto zero_points = t.zero_points();
-    if (!zero_points.empty() && zero_points.size() != scales.size()) {
+    if (!zero_points.empty() && !scales.empty() && zero_points.size() != scales.size()) {
       return LINNET_ERROR(malformed, "the number of zero points is not the number of scales");
     }
     // Of types wider than 16 bits any zero point of 31 bits and a sign will do.
