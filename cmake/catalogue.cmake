@@ -3,6 +3,7 @@
 # Writes <build>/catalogue/linnet_catalogue.h, which includes them all and joins their lists:
 #   linnet::all::Kernels    kernels of every set, the reference ones last
 #   linnet::all::Operators
+#   LINNET_CATALOGUE_KERNELS(X)  X("header", List) for each header, in the order of linnet::all::Kernels
 # A header in ops/ that defines no operator (op.h and shared parts) says so by having no `using Operators`.
 include_guard(GLOBAL)
 
@@ -12,6 +13,8 @@ file(GLOB op_headers CONFIGURE_DEPENDS "${device}/linnet/ops/*.h")
 file(GLOB kernel_headers CONFIGURE_DEPENDS "${device}/linnet/kernels/*/*.h")
 set(includes "")
 set(kernel_lists "")
+set(kernel_origins "")
+set(reference_origins "")
 set(reference_lists "")
 set(operator_lists "")
 foreach(header IN LISTS kernel_headers)
@@ -22,6 +25,8 @@ foreach(header IN LISTS kernel_headers)
     get_filename_component(set_name "${folder}" NAME)
     string(APPEND includes "#include \"linnet/kernels/${set_name}/${op}.h\"\n")
     list(APPEND kernel_lists "kernels::${set_name}::${op}::Kernels")
+    string(APPEND kernel_origins
+           " \\\n  X(\"linnet/kernels/${set_name}/${op}.h\", linnet::kernels::${set_name}::${op}::Kernels)")
   endif()
 endforeach()
 foreach(header IN LISTS op_headers)
@@ -30,6 +35,7 @@ foreach(header IN LISTS op_headers)
     get_filename_component(op "${header}" NAME_WE)
     string(APPEND includes "#include \"linnet/ops/${op}.h\"\n")
     list(APPEND reference_lists "ops::${op}::Kernels")
+    string(APPEND reference_origins " \\\n  X(\"linnet/ops/${op}.h\", linnet::ops::${op}::Kernels)")
     list(APPEND operator_lists "ops::${op}::Operators")
   endif()
 endforeach()
@@ -45,4 +51,5 @@ namespace linnet::all {
 using Kernels = Concat<${kernel_lists}>::type;
 using Operators = Concat<${operator_lists}>::type;
 }  // namespace linnet::all
+#define LINNET_CATALOGUE_KERNELS(X)${kernel_origins}${reference_origins}
 " @ONLY)

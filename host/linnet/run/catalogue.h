@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "linnet/kernels/table.h"
@@ -14,6 +15,8 @@ struct KernelInfo {
   uint32_t params_version;
   uint32_t params_bytes;
   Splits splits;
+  std::string_view header;       // "linnet/ops/conv_2d.h"
+  std::string type;              // "linnet::ops::conv_2d::Int8", spelled so that every compiler means the same
   Box (*window)(const void* params, int operand, const Block& block);
   Cost (*cost)(const void* params);
 };
