@@ -523,7 +523,8 @@ inline Status Emitter::alias(int input, int output) {
   return {};
 }
 
-inline Emitter::Label Emitter::branch_if_false(Ref condition) {
+inline Result<Emitter::Label> Emitter::branch_if_false(Ref condition) {
+  if (Status status = builder_.use_operand(condition); !status.ok()) return status;
   Label label{builder_.records_};
   Operand* operand = builder_.write_step(StepKind::branch, 1, 0, 0);
   if (operand) *operand = builder_.place_of_ref(condition);

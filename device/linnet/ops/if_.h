@@ -34,10 +34,11 @@ struct If {
     return infer_branch(node, branch(node, 1));
   }
   static Status lower(const Node& node, Emitter& emitter) {
-    Emitter::Label otherwise = emitter.branch_if_false(emitter.in(0));
+    Result<Emitter::Label> otherwise = emitter.branch_if_false(emitter.in(0));
+    if (!otherwise.ok()) return otherwise.status();
     LINNET_TRY(emitter.subgraph(branch(node, 0), 1));
     Emitter::Label end = emitter.jump();
-    emitter.bind(otherwise);
+    emitter.bind(otherwise.value());
     LINNET_TRY(emitter.subgraph(branch(node, 1), 1));
     emitter.bind(end);
     return {};
