@@ -1,6 +1,7 @@
 // QEMU TCG plugin that counts executed instructions, by address and by phase.
 //
 //   -plugin liblinnet_count.so,out=FILE[,mark=ADDRESS,mark_bytes=N,phase_base=ADDRESS][,region=NAME:BASE:BYTES]...
+//           [,inside=ADDRESS]...
 //
 // Every instruction has its own counter, raised by generated code in front of it: an instruction that faults in the
 // middle of a translated block has been counted and the ones after it have not, so that the numbers are those of
@@ -12,12 +13,17 @@
 // Its own instructions are booked apart. With `region`, data accesses are counted by region too, at about a third of
 // the speed.
 //
+// With `inside`, the entry of a function (a kernel, say), instructions are also counted from there to the return to the
+// instruction behind the call, whatever it calls included. Calls and returns are followed on a stack of return
+// addresses; a tail call stays in its caller's frame.
+//
 // FILE is text, a record a line, complete when it exists (it is renamed into place):
 //   linnet-count 1
 //   total N                                 all instructions, the marker's included
 //   marker N                                those inside `mark`
 //   phase ID VISITS N MIN MAX               in order of first appearance; ID is `start` before the first mark
 //   range ID BEGIN END INSTRUCTIONS COUNT   consecutive instructions, each executed COUNT times (hexadecimal addresses)
+//   inside ID N                             only with `inside`
 //   access ID REGION LOADS LOAD_BYTES STORES STORE_BYTES
 //   end
 #include <algorithm>
@@ -28,6 +34,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "qemu_plugin_api.h"
@@ -60,14 +67,15 @@ struct Accesses {
 
 struct Phase {
   uint64_t id = 0;
-  uint64_t visits = 0, instructions = 0, least = ~uint64_t{0}, most = 0;
+  uint64_t visits = 0, instructions = 0, inside = 0, least = ~uint64_t{0}, most = 0;
   std::vector<uint64_t> counts;    // by index of instruction
   std::vector<Accesses> accesses;  // by region; the last is "elsewhere"
 };
 
 class Counter {
  public:
-  bool parse(int argc, char** argv) {
+  bool parse(int argc, char** argv, std::string_view target) {
+    riscv_ = target.starts_with("riscv");
     for (int i = 0; i < argc; ++i) {
       const std::string_view text = argv[i];
       const size_t equals = text.find('=');
@@ -81,6 +89,8 @@ class Counter {
         mark_bytes_ = strtoull(value.c_str(), nullptr, 0);
       } else if (name == "phase_base") {
         phase_base_ = strtoull(value.c_str(), nullptr, 0);
+      } else if (name == "inside") {
+        entries_.insert(strtoull(value.c_str(), nullptr, 0));
       } else if (name == "region" && parse_region(value)) {
       } else {
         fprintf(stderr, "linnet_count: argument '%s' is not understood\n", argv[i]);
@@ -101,6 +111,7 @@ class Counter {
     for (size_t i = 0; i < count; ++i) {
       qemu_plugin_insn* insn = qemu_plugin_tb_get_insn(tb, i);
       Instruction& record = find(qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_size(insn));
+      if (!entries_.empty()) follow(insn, record, i == 0);
       qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &record.count, 1);
       // QEMU 7.2 calls nobody back who asks for loads only (MEM_R); the marker has no stores.
       if (in_mark(record.address)) {
@@ -135,6 +146,32 @@ class Counter {
                         strtoull(text.c_str() + second + 1, nullptr, 0)});
     return true;
   }
+
+  // Calls end a block and returns begin one. Callbacks come before the instruction that they stand at is counted.
+  void follow(qemu_plugin_insn* insn, Instruction& record, bool begins_block) {
+    if (begins_block) qemu_plugin_register_vcpu_insn_exec_cb(insn, arrived, QEMU_PLUGIN_CB_NO_REGS, &record);
+    if (entries_.contains(record.address)) {
+      qemu_plugin_register_vcpu_insn_exec_cb(insn, entered, QEMU_PLUGIN_CB_NO_REGS, nullptr);
+    }
+    if (is_call(insn)) qemu_plugin_register_vcpu_insn_exec_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS, &record);
+  }
+
+  bool is_call(const qemu_plugin_insn* insn) const {
+    uint16_t half[2] = {};
+    const size_t bytes = qemu_plugin_insn_size(insn);
+    memcpy(half, qemu_plugin_insn_data(insn), bytes);
+    if (riscv_) {
+      const uint32_t word = half[0] | static_cast<uint32_t>(half[1]) << 16;
+      if (bytes == 4) return (word & 0xFF7) == 0x0E7 || (word & 0xFFF) == 0x0EF;                   // JALR, JAL with ra
+      return (half[0] & 0xE003) == 0x2001 || ((half[0] & 0xF07F) == 0x9002 && half[0] != 0x9002);  // C.JAL, C.JALR
+    }
+    if (bytes == 4) return (half[0] & 0xF800) == 0xF000 && (half[1] & 0xD000) == 0xD000;  // BL
+    return (half[0] & 0xFF87) == 0x4780;                                                  // BLX
+  }
+
+  static void called(unsigned, void* data);
+  static void arrived(unsigned, void* data);
+  static void entered(unsigned, void*);
 
   // One record per address for ever: blocks overlap, and are translated again when QEMU's cache is flushed.
   Instruction& find(uint64_t address, uint64_t bytes) {
@@ -177,8 +214,17 @@ class Counter {
     ++phases_[current_].visits;
   }
 
-  // Books what has been executed since the last mark to the phase that ends.
+  // Ends a visit of the current phase.
   void leave() {
+    book();
+    Phase& phase = phases_[current_];
+    phase.least = std::min(phase.least, visit_);
+    phase.most = std::max(phase.most, visit_);
+    visit_ = 0;
+  }
+
+  // Books what has been executed since the last time to the current phase.
+  void book() {
     Phase& phase = phases_[current_];
     phase.counts.resize(instructions_.size());
     uint64_t here = 0;
@@ -195,8 +241,8 @@ class Counter {
       }
     }
     phase.instructions += here;
-    phase.least = std::min(phase.least, here);
-    phase.most = std::max(phase.most, here);
+    if (inside_) phase.inside += here;
+    visit_ += here;
   }
 
   void write(FILE* file) {
@@ -211,6 +257,7 @@ class Counter {
       const std::string id = phase.id == start_phase ? "start" : std::to_string(phase.id);
       fprintf(file, "phase %s %llu %llu %llu %llu\n", id.c_str(), wide(phase.visits), wide(phase.instructions),
               wide(phase.least), wide(phase.most));
+      if (!entries_.empty()) fprintf(file, "inside %s %llu\n", id.c_str(), wide(phase.inside));
       write_ranges(file, phase, id.c_str(), by_address);
       for (size_t i = 0; i < regions_.size(); ++i) {
         const Accesses& a = phase.accesses[i];
@@ -251,6 +298,12 @@ class Counter {
   std::unordered_map<uint64_t, size_t> phase_index_;
   size_t current_ = 0;
   uint64_t marker_ = 0;
+  uint64_t visit_ = 0;  // instructions of the current visit so far
+  bool riscv_ = false;
+  std::unordered_set<uint64_t> entries_;
+  std::vector<uint64_t> returns_;  // of the calls that have not returned
+  bool inside_ = false;
+  size_t inside_depth_ = 0;  // size of returns_ at the entry
 };
 
 // Outlives main(): QEMU ends by exit(), and calls back from there.
@@ -259,11 +312,34 @@ Counter& counter() {
   return *instance;
 }
 
+void Counter::called(unsigned, void* data) {
+  const auto* call = static_cast<const Instruction*>(data);
+  counter().returns_.push_back(call->address + call->bytes);
+}
+
+void Counter::arrived(unsigned, void* data) {
+  Counter& self = counter();
+  if (self.returns_.empty() || self.returns_.back() != static_cast<const Instruction*>(data)->address) return;
+  if (self.inside_ && self.returns_.size() == self.inside_depth_) {
+    self.book();
+    self.inside_ = false;
+  }
+  self.returns_.pop_back();
+}
+
+void Counter::entered(unsigned, void*) {
+  Counter& self = counter();
+  if (self.inside_) return;
+  self.book();
+  self.inside_ = true;
+  self.inside_depth_ = self.returns_.size();
+}
+
 }  // namespace
 
-extern "C" [[gnu::visibility("default")]] int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t*, int argc,
-                                                                  char** argv) {
-  if (!counter().parse(argc, argv)) return -1;
+extern "C" [[gnu::visibility("default")]] int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info,
+                                                                  int argc, char** argv) {
+  if (!counter().parse(argc, argv, info->target_name)) return -1;
   qemu_plugin_register_vcpu_tb_trans_cb(id, [](qemu_plugin_id_t, qemu_plugin_tb* tb) { counter().translated(tb); });
   qemu_plugin_register_atexit_cb(
       id, [](qemu_plugin_id_t, void*) { counter().finish(); }, nullptr);

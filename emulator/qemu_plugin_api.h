@@ -9,7 +9,9 @@ extern "C" {
 
 using qemu_plugin_id_t = uint64_t;
 using qemu_plugin_meminfo_t = uint32_t;
-struct qemu_info_t;
+struct qemu_info_t {
+  const char* target_name;  // "arm", "riscv32"; more follows
+};
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 
@@ -23,9 +25,12 @@ void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*callback)(qemu_p
 size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb* tb);
 qemu_plugin_insn* qemu_plugin_tb_get_insn(const qemu_plugin_tb* tb, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn* insn);
+const void* qemu_plugin_insn_data(const qemu_plugin_insn* insn);
 size_t qemu_plugin_insn_size(const qemu_plugin_insn* insn);
 
 void qemu_plugin_register_vcpu_insn_exec_inline(qemu_plugin_insn* insn, qemu_plugin_op op, void* counter, uint64_t add);
+void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn* insn, void (*callback)(unsigned vcpu, void* data),
+                                            qemu_plugin_cb_flags flags, void* data);
 void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn* insn,
                                       void (*callback)(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
                                                        void* data),

@@ -50,6 +50,9 @@ bool parse_line(const std::string& line, Counts& counts) {
     PhaseCount& phase = counts.phases.emplace_back();
     words >> id >> phase.visits >> phase.instructions >> phase.least >> phase.most;
     phase.id = phase_id(id);
+  } else if (kind == "inside") {
+    words >> id;
+    words >> phase_of(counts, id).inside;
   } else if (kind == "range") {
     ExecutedRange range;
     words >> id >> std::hex >> range.begin >> range.end >> std::dec >> range.instructions >> range.count;
@@ -81,6 +84,16 @@ std::string plugin_option(const Board& board, const CountRequest& request, const
   const auto base = image.find("linnet_phase_base");
   if (mark && base) {
     option << ",mark=" << mark->address << ",mark_bytes=" << mark->bytes << ",phase_base=" << base->address;
+  }
+  if (request.inside) {
+    size_t entries = 0;
+    for (const ElfSymbol& function : image.functions()) {
+      if (!request.inside(function.name)) continue;
+      option << ",inside=" << function.address;
+      ++entries;
+    }
+    if (entries == 0)
+      throw Error("firmware '" + request.run.firmware.string() + "' has no function to count inside of");
   }
   if (request.accesses) {
     for (const Region& region : {board.code, board.ram, board.blobs}) {

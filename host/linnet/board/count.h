@@ -38,6 +38,7 @@ struct PhaseCount {
   uint64_t visits = 0;
   uint64_t instructions = 0;          // over all visits
   uint64_t least = 0, most = 0;       // of one visit
+  uint64_t inside = 0;                // of `instructions`, those inside CountRequest::inside
   std::vector<ExecutedRange> ranges;  // by address
   std::vector<AccessCount> accesses;  // empty unless asked for
 };
@@ -59,6 +60,9 @@ struct Counts {
 struct CountRequest {
   RunRequest run;  // `plugin` is overwritten
   bool accesses = false;
+  // Functions to count inclusively, by demangled name: from their entry to their return, with all that they call.
+  // Counting is slower then.
+  std::function<bool(std::string_view name)> inside = {};
   std::filesystem::path plugin;  // empty: the one of the build or installation
 };
 

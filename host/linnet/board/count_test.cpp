@@ -141,6 +141,35 @@ TEST_P(InstructionCount, TwoRunsAndSingleSteppingCountTheSame) {
   }
 }
 
+TEST_P(InstructionCount, InsideIsInclusive) {
+  CountRequest request;
+  request.run.firmware = test_firmware("port-selftest", board());
+  request.run.arguments = {"phases", "100"};
+  request.inside = [](std::string_view name) { return name.find("loop(") != name.npos; };
+  const CountResult leaf = count_instructions(board(), request);
+  EXPECT_EQ(leaf.counts.phase(300)->inside, 200 * per_turn() + 1);
+  EXPECT_EQ(leaf.counts.phase(7)->inside, 2 * (100 * per_turn() + 1));
+  EXPECT_EQ(leaf.counts.phase(0)->inside, 0u);
+  EXPECT_EQ(leaf.counts.total, count({"phases", "100"}).counts.total);
+
+  // Text is written through several layers, by calls and by tail calls: all of it is inside, and dispatching is not.
+  request.run.arguments = {"echo", "one", "two"};
+  request.inside = [](std::string_view name) { return name.find("port::put_") != name.npos; };
+  const CountResult text = count_instructions(board(), request);
+  const PhaseCount& phase = *text.counts.phase(std::nullopt);
+  const auto below = [](std::string_view name) {
+    return name.find("port::put_") != name.npos || name.find("port::write(") != name.npos ||
+           name.find("semihost") != name.npos || name.find("__") != name.npos || name == "memcpy";
+  };
+  // semihost() also serves command_line() and exit(), once each.
+  const uint64_t all_below = text.in_functions(phase, below);
+  EXPECT_LE(phase.inside, all_below);
+  EXPECT_GE(phase.inside + 40, all_below);
+
+  request.inside = [](std::string_view) { return false; };
+  EXPECT_NE(message_of([&] { count_instructions(board(), request); }).find("no function"), std::string::npos);
+}
+
 TEST_P(InstructionCount, AccessesByRegion) {
   const CountResult result = count({"memory"}, {}, true);
   const PhaseCount& phase = *result.counts.phase(std::nullopt);
