@@ -76,6 +76,23 @@ inline void input_rows_and_columns(Box& box, const WindowAxis& y, const WindowAx
   }
 }
 
+// An element of a view and its row, for going from row to row where rows may roll over.
+template <class T>
+struct RowWalk {
+  const T* at;
+  int32_t row = 0;
+
+  explicit RowWalk(const T* nowhere) : at(nowhere) {}
+  RowWalk(const TensorView<const T>& view, int32_t b, int32_t y, int32_t x, int32_t c) : at(view.at(b, y, x, c)), row(view.row(y)) {}
+  // `step`: elements from a row to the row `rows` further.
+  void next(const TensorView<const T>& view, int32_t rows, int32_t step) {
+    at += step;
+    int32_t rolling = view.view->rolling_rows;
+    if (rolling == 0) return;
+    for (row += rows; row >= rolling; row -= rolling) at -= rolling * view.view->stride[1];
+  }
+};
+
 // Lag of a kernel that walks pixels in order, up or down, and writes a pixel's channels in the same order, each after
 // reading the window that it needs. All in bytes: `in_pixel`, `out_pixel` of a pixel's channels, `out_element` of one
 // output; `channel_advance`: how much further than its pixel's start the last channel begins to read (0 for a convolution,

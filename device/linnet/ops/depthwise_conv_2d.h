@@ -1,0 +1,234 @@
+// DEPTHWISE_CONV_2D on float32, int8, and int16 with int8 weights (TFLite: reference DepthwiseConv, DepthwiseConvPerChannel).
+//
+// Input (b, y, x, ci), filter (1, ky, kx, co), output (b, y, x, co): output channel co sees input channel co / multiplier.
+// The reduction box is (ky, kx); its third axis is [0, 1).
+#pragma once
+#include "linnet/ops/sums.h"
+#include "linnet/ops/window.h"
+
+namespace linnet::ops::depthwise_conv_2d {
+
+struct Shape {
+  WindowAxis y, x;
+  int32_t batches, in_channels;
+  int32_t multiplier;  // output channels of each input channel
+
+  int32_t out_channels() const { return in_channels * multiplier; }
+};
+
+template <class S>
+struct SumsParams {
+  Shape shape;
+  typename S::Params sums;
+};
+
+inline bool check_shape(const Shape& s, uint32_t& in, uint32_t& filter, uint32_t& out) {
+  return is_valid(s.y) && is_valid(s.x) && product(in, s.batches, s.y.input, s.x.input, s.in_channels) &&
+         product(filter, s.y.filter, s.x.filter, s.in_channels, s.multiplier) &&
+         product(out, s.batches, s.y.output, s.x.output, s.in_channels, s.multiplier);
+}
+
+inline Box input_window(const Shape& s, const Block& block) {
+  Box box = block.out;
+  input_rows_and_columns(box, s.y, s.x, block);
+  box.lo[axis_c] = block.out.lo[axis_c] / s.multiplier;
+  box.hi[axis_c] = (block.out.hi[axis_c] - 1) / s.multiplier + 1;
+  return box;
+}
+
+inline Box filter_window(const Block& block) {
+  const ReductionBox& r = block.reduction;
+  return {{0, r.lo[0], r.lo[1], block.out.lo[axis_c]}, {1, r.hi[0], r.hi[1], block.out.hi[axis_c]}};
+}
+
+inline void whole_shape(const Shape& s, Block& block, View* views) {
+  int32_t channels = s.out_channels();
+  block.out = whole_box(s.batches, s.y.output, s.x.output, channels);
+  block.reduction = {{0, 0, 0}, {s.y.filter, s.x.filter, 1}};
+  views[sum_input] = dense_view(s.y.input, s.x.input, s.in_channels);
+  views[sum_filter] = dense_view(s.y.filter, s.x.filter, channels);
+  views[sum_bias] = dense_view(1, 1, channels);
+  views[sum_output] = views[sum_accumulator] = dense_view(s.y.output, s.x.output, channels);
+}
+
+// The loops. Direction: pixels and their channels are walked up or down; sums always go up.
+template <class S>
+void run_sums(const Call& call, const Shape& s, const typename S::Params& p) {
+  auto in = call.in<typename S::Input>(sum_input);
+  auto filter = call.in<typename S::Weight>(sum_filter);
+  auto out = call.out<typename S::Output>(sum_output);
+  auto partial = call.out<typename S::Accumulator>(sum_accumulator);
+  S sums(call, p);
+  const Block& block = call.block;
+  const ReductionBox& r = block.reduction;
+  int32_t filter_column = filter.view->stride[2];
+  int32_t row_step = in.view->stride[1] * s.y.dilation, column_step = in.view->stride[2] * s.x.dilation;
+  int32_t first_channel = block.out.lo[axis_c], channels = block.out.hi[axis_c] - first_channel;
+  int32_t first_input = first_channel / s.multiplier;
+  bool up = call.direction == Direction::up;
+  for_each_row(block.out, call.direction, [&](int32_t b, int32_t y, int32_t x) {
+    int32_t in_y, in_x;
+    Range ky = inside_taps(s.y, y, {r.lo[0], r.hi[0]}, in_y), kx = inside_taps(s.x, x, {r.lo[1], r.hi[1]}, in_x);
+    int32_t columns = kx.count(), rows = columns == 0 ? 0 : ky.count();
+    RowWalk<typename S::Input> window(in.data);
+    const typename S::Weight* weights = filter.data;
+    if (rows != 0) {
+      window = {in, b, in_y, in_x, first_input};
+      weights = filter.at(0, ky.lo, kx.lo, first_channel);
+    }
+    auto* to = out.at(b, y, x, first_channel);
+    auto* sum_at = partial.data ? partial.at(b, y, x, first_channel) : nullptr;
+    sums.start_batch(b);
+    for (int32_t i = 0; i < channels; ++i) {
+      int32_t c = up ? i : channels - 1 - i;
+      typename S::Accumulator sum = block.first ? 0 : sum_at[c];
+      RowWalk<typename S::Input> row = window;
+      row.at += s.multiplier == 1 ? c : (first_channel + c) / s.multiplier - first_input;
+      const typename S::Weight* weights_row = weights + c;
+      for (int32_t j = rows; j > 0; --j) {
+        const typename S::Input* from = row.at;
+        const typename S::Weight* w = weights_row;
+        for (int32_t k = columns; k > 0; --k, from += column_step, w += filter_column) sums.add(sum, *from, *w);
+        row.next(in, s.y.dilation, row_step);
+        weights_row += filter.view->stride[1];
+      }
+      if (block.last) to[c] = sums.finish(sum, b, first_channel + c);
+      else sum_at[c] = sum;
+    }
+  });
+}
+
+template <class S>
+struct DepthwiseConv2D {
+  using Params = SumsParams<S>;
+  static constexpr const char* set = "reference";
+  static constexpr uint32_t params_version = 1;
+  static constexpr Splits splits = split_batch | split_rows | split_columns | split_channels | S::reduction;
+
+  static bool check(const Params& p, Extent* extents, int operands) {
+    uint32_t in, filter, out;
+    return check_shape(p.shape, in, filter, out) &&
+           check_sums<S>(p.sums, extents, operands, in, filter, out, p.shape.batches, p.shape.out_channels());
+  }
+  static void whole(const Params& p, Block& block, View* views) {
+    whole_shape(p.shape, block, views);
+    S::whole(p.sums, views + sum_own, p.shape.batches, p.shape.out_channels());
+  }
+  static Box window(const Params& p, int operand, const Block& block) {
+    if (operand == sum_input) return input_window(p.shape, block);
+    if (operand == sum_filter) return filter_window(block);
+    return sums_window<S>(p.sums, operand, block);
+  }
+  static Cost cost(const Params& p) {
+    const Shape& s = p.shape;
+    uint64_t out = static_cast<uint64_t>(s.batches * s.y.output * s.x.output * s.out_channels());
+    return {out * static_cast<uint32_t>(s.y.filter * s.x.filter), out};
+  }
+  static Lag lag(const Params& p, int input, int output) {
+    const Shape& s = p.shape;
+    if (input != sum_input || output != sum_output) return {};
+    constexpr int32_t in_element = sizeof(typename S::Input), element = sizeof(typename S::Output);
+    return WindowLag{s.y, s.x, s.batches, s.in_channels * in_element, s.out_channels() * element, element,
+                     (s.in_channels - 1) * in_element}.lag();
+  }
+  static void run(const Call& call, const Params& p) { run_sums<S>(call, p.shape, p.sums); }
+};
+
+struct Float : DepthwiseConv2D<FloatSums> {
+  using Computation = Float;
+  static constexpr const char* name = "depthwise_conv_2d.float32";
+};
+struct Int8 : DepthwiseConv2D<QuantizedSums<int8_t, int32_t>> {
+  using Computation = Int8;
+  static constexpr const char* name = "depthwise_conv_2d.int8";
+};
+struct Int16 : DepthwiseConv2D<QuantizedSums<int16_t, int32_t>> {
+  using Computation = Int16;
+  static constexpr const char* name = "depthwise_conv_2d.int16";
+};
+struct Int16Wide : DepthwiseConv2D<QuantizedSums<int16_t, int64_t>> {
+  using Computation = Int16Wide;
+  static constexpr const char* name = "depthwise_conv_2d.int16.wide";
+};
+
+// ---- Models ---------------------------------------------------------------------------------------------------------------
+
+// Fields of schema: table DepthwiseConv2DOptions. The depth multiplier there only repeats the shapes.
+struct Options {
+  int8_t padding, activation;
+  int32_t stride_x, stride_y, dilation_x, dilation_y;
+
+  explicit Options(const Table& t)
+      : padding(t.get<int8_t>(0, 0)), activation(t.get<int8_t>(4, 0)), stride_x(t.get<int32_t>(1, 0)),
+        stride_y(t.get<int32_t>(2, 0)), dilation_x(t.get<int32_t>(5, 1)), dilation_y(t.get<int32_t>(6, 1)) {}
+};
+
+inline Status read_shape(const Node& node, const Options& o, Shape& s) {
+  TensorInfo in = node.input(0), filter = node.input(1), out = node.output(0);
+  if (in.rank() != 4 || filter.rank() != 4 || out.rank() != 4 || filter.dims[0] != 1)
+    return LINNET_ERROR(malformed, "DEPTHWISE_CONV_2D needs an input, a filter {1, rows, columns, channels} and an output of four dimensions");
+  s.batches = in.dims[0];
+  s.in_channels = in.dims[3];
+  if (s.in_channels <= 0 || filter.dims[3] % s.in_channels != 0)
+    return LINNET_ERROR(malformed, "DEPTHWISE_CONV_2D's filter must have a multiple of the input's channels");
+  s.multiplier = filter.dims[3] / s.in_channels;
+  if (!is_clamp(o.activation)) return LINNET_ERROR(unsupported, "DEPTHWISE_CONV_2D can be fused with RELU, RELU_N1_TO_1 and RELU6 only");
+  uint32_t unused;
+  if (!make_axis(s.y, o.padding, in.dims[1], filter.dims[1], o.stride_y, o.dilation_y) ||
+      !make_axis(s.x, o.padding, in.dims[2], filter.dims[2], o.stride_x, o.dilation_x) || !check_shape(s, unused, unused, unused))
+    return LINNET_ERROR(unsupported, "DEPTHWISE_CONV_2D's padding, strides, dilations or filter make no sense for its input");
+  if (out.dims[0] != s.batches || out.dims[1] != s.y.output || out.dims[2] != s.x.output || out.dims[3] != filter.dims[3])
+    return LINNET_ERROR(malformed, "DEPTHWISE_CONV_2D's output has another shape than its input, filter and attributes give");
+  return {};
+}
+
+template <Type input, Type weights>
+struct Operator {
+  static constexpr uint16_t builtin_code = 4;
+  static constexpr int32_t max_version = 7;
+  static constexpr TypeSignature types = {input, weights, input};
+};
+
+struct FloatOperator : Operator<Type::float32, Type::float32> {
+  static Status infer(const Node& node) {
+    Shape s;
+    LINNET_TRY(read_shape(node, Options(node.options()), s));
+    return check_bias(node.input(2), Type::float32, Type::float32, s.out_channels());
+  }
+  static Status lower(const Node& node, Emitter& emitter) {
+    SumsParams<FloatSums> p;
+    Options o(node.options());
+    LINNET_TRY(read_shape(node, o, p.shape));
+    p.sums = float_bounds(o.activation);
+    return emitter.run<Float>(p, {emitter.in(0), emitter.in(1), emitter.in(2), emitter.out(0), Ref{}});
+  }
+};
+
+template <class T>
+struct IntOperator : Operator<activation_type<T>, Type::int8> {
+  static Status infer(const Node& node) {
+    Shape s;
+    LINNET_TRY(read_shape(node, Options(node.options()), s));
+    return check_quantized<T>(node, s.out_channels(), 3);
+  }
+  static Status lower(const Node& node, Emitter& emitter) {
+    TensorInfo in = node.input(0), filter = node.input(1), out = node.output(0);
+    Options o(node.options());
+    SumsParams<QuantizedSums<T, int32_t>> p;
+    LINNET_TRY(read_shape(node, o, p.shape));
+    p.sums = quantized_sum_params<T>(in, filter, out, o.activation);
+    SumScales scales = emit_sum_scales(emitter, in, filter, out);
+    Ref operands[] = {emitter.in(0), emitter.in(1), emitter.in(2), emitter.out(0), Ref{}, scales.multipliers, scales.shifts};
+    if constexpr (sizeof(T) == 1) {
+      return emitter.run<Int8>(p, operands);
+    } else {
+      if (!sums_of_64_bits(node.input(2), 0)) return emitter.run<Int16>(p, operands);
+      return emitter.run<Int16Wide>({p.shape, p.sums}, operands);
+    }
+  }
+};
+
+using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>>;
+using Kernels = List<Float, Int8, Int16, Int16Wide>;
+
+}  // namespace linnet::ops::depthwise_conv_2d
