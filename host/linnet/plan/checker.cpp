@@ -115,6 +115,7 @@ std::string check_claims(const Plan& plan, int64_t reached, int64_t stated, cons
 // ---- placement -----------------------------------------------------------------------------------------------------
 
 bool share_a_byte(const PlacementProblem& p, const Placement& placement, size_t a, size_t b) {
+  if (p.buffers[a].size_bytes == 0 || p.buffers[b].size_bytes == 0) return false;
   return placement.offsets[a] < placement.offsets[b] + p.buffers[b].size_bytes &&
          placement.offsets[b] < placement.offsets[a] + p.buffers[a].size_bytes;
 }
