@@ -28,13 +28,13 @@ inline int32_t dimension(Span<const int32_t> dims, int i, int rank) {
   return at < 0 ? 1 : dims[static_cast<size_t>(at)];
 }
 
-// Merges neighbouring axes of the same kind until four are left and puts them to the right. `kind` is arbitrary and does
-// not matter where the extent is 1. False: there are more than four groups.
-inline bool fold_kinds(int32_t* extent, uint8_t* kind, int rank, Extents4& e, uint8_t (&kinds)[4]) {
-  while (rank > 4) {
+// Merges neighbouring axes of the same kind until `target` are left or no more merge; returns how many there are. `kind` is
+// arbitrary and does not matter where the extent is 1.
+inline int merge_kinds(int32_t* extent, uint8_t* kind, int rank, int target) {
+  while (rank > target) {
     int i = 0;  // leading axes first, so that rows, columns and channels stay what they are
     while (i + 1 < rank && kind[i] != kind[i + 1] && extent[i] != 1 && extent[i + 1] != 1) ++i;
-    if (i + 1 == rank) return false;
+    if (i + 1 >= rank) break;
     if (extent[i] == 1) kind[i] = kind[i + 1];
     extent[i] *= extent[i + 1];
     --rank;
@@ -43,12 +43,16 @@ inline bool fold_kinds(int32_t* extent, uint8_t* kind, int rank, Extents4& e, ui
       kind[j] = kind[j + 1];
     }
   }
+  return rank;
+}
+
+// Puts at most four axes to the right.
+inline void align_right(const int32_t* extent, const uint8_t* kind, int rank, Extents4& e, uint8_t (&kinds)[4]) {
   for (int i = 0; i < 4; ++i) {
     int from = i - (4 - rank);
     e.d[i] = from < 0 ? 1 : extent[from];
-    kinds[i] = from < 0 ? 0 : kind[from];
+    kinds[i] = from < 0 || e.d[i] == 1 ? 0 : kind[from];
   }
-  return true;
 }
 
 }  // namespace detail
@@ -65,7 +69,9 @@ inline bool fold_broadcast(const TensorInfo& a, const TensorInfo& b, const Tenso
     if ((db != 1 && db != extent[i]) || detail::dimension(out.dims, i, rank) != extent[i]) return false;
     kind[i] = static_cast<uint8_t>((da != extent[i] ? 1 : 0) | (db != extent[i] ? 2 : 0));
   }
-  if (!detail::fold_kinds(extent, kind, rank, shape, kinds)) return false;
+  rank = detail::merge_kinds(extent, kind, rank, 4);
+  if (rank > 4) return false;
+  detail::align_right(extent, kind, rank, shape, kinds);
   shape.broadcast = 0;
   for (int i = 0; i < 4; ++i) {
     if (kinds[i] & 1) shape.broadcast |= 1u << i;
