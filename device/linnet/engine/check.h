@@ -19,6 +19,19 @@ inline const Port* ports_of(const uint8_t* program, const Slice& slice) {
   return reinterpret_cast<const Port*>(program + slice.offset);
 }
 
+class ProgramCheck;
+class Interpreter;
+class BlockDevice;
+
+// What a firmware that runs loop nests links besides (engine/nest.h); reached through KernelTable::tiling only.
+struct Tiling {
+  const TileEntry* kernels;  // one for each of the table
+  Status (*check)(const ProgramCheck& program, const Step& step, uint32_t& consumed);
+  const Step* (*step)(Interpreter& interpreter, const Step* step);  // null if the inference has failed
+  bool (*storage_fits)(const BlockDevice* device, uint32_t bytes);
+  Status (*settle)(BlockDevice& device);  // no request uses the arena any more
+};
+
 class ProgramCheck {
  public:
   ProgramCheck(Bytes file, const KernelTable& table, uint32_t model_bytes)
@@ -164,7 +177,10 @@ class ProgramCheck {
     return {};
   }
 
-  Status check_tiling(const Step& step, uint32_t& consumed);  // engine/nest.h
+  Status check_tiling(const Step& step, uint32_t& consumed) const {
+    if (!table_.tiling) return LINNET_ERROR(unsupported, "this firmware cannot run loop nests");
+    return table_.tiling->check(*this, step, consumed);
+  }
 
   // Targets of branches lie ahead; they are met in order, on step boundaries.
   bool add_target(uint32_t record, uint32_t target_bytes) {
@@ -189,9 +205,5 @@ class ProgramCheck {
   uint32_t targets_[max_targets];  // descending
   int target_count_ = 0;
 };
-
-inline Status ProgramCheck::check_tiling(const Step&, uint32_t&) {
-  return LINNET_ERROR(unsupported, "this firmware cannot run loop nests");
-}
 
 }  // namespace linnet

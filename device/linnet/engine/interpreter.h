@@ -15,7 +15,7 @@ namespace linnet {
 
 enum class Progress : uint8_t { more, done, failed };  // failed: see status()
 
-class BlockDevice;
+struct Nest;
 struct BuildTable;
 struct BuildOptions;
 class Model;
@@ -131,10 +131,14 @@ class Interpreter {
   }
   Status bind(const Slice& slice, uint32_t i, void* data, uint32_t bytes);
   bool begin();
-  void finish() {
+  // Gives the arena back, when no request to storage uses it any more.
+  Status close() {
+    Status status = storage_ ? table_->tiling->settle(*storage_) : Status();
     pc_ = nullptr;
     if (arena_) arena_->release();
+    return status;
   }
+  void finish() { (void)close(); }
   Progress stop(Status status) {
     finish();
     status_ = status;
@@ -151,10 +155,12 @@ class Interpreter {
   Arena* arena_ = nullptr;
   uint32_t persistent_bytes_ = 0;
   uint32_t need_bytes_ = 0;
-  BlockDevice* storage_ = nullptr;
+  BlockDevice* storage_ = nullptr;  // null if the table has no tiling
   Arena own_arena_;
   Status status_;
   Where where_;
+  const Nest* nest_ = nullptr;  // whose body pc_ is in; its counters:
+  uint16_t counters_[6] = {};
   uint8_t* inline_bases_[region_caller + inline_caller_regions] = {};
 };
 
@@ -168,6 +174,8 @@ inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena
   ProgramCheck check(program, kernels, static_cast<uint32_t>(resources.model.size()));
   if (Status status = check.run(where_); !status.ok()) return fail(status);
   const Header& header = header_of(program.data());
+  if (header.storage_bytes != 0 && !(kernels.tiling && kernels.tiling->storage_fits(resources.storage, header.storage_bytes)))
+    return fail(LINNET_ERROR(mismatch, "the Program needs a storage device of the size that it was planned for"));
   if (header.arena2_bytes > resources.arena2.size()) {
     where_.bytes = header.arena2_bytes;
     return fail(LINNET_ERROR(out_of_memory, "the second arena is too small"));
@@ -184,7 +192,7 @@ inline Status Interpreter::adopt(const uint8_t* program, const KernelTable& kern
   header_ = &header_of(program);
   kernels_ = kernels.kernels;
   table_ = &kernels;
-  storage_ = resources.storage;
+  storage_ = kernels.tiling ? resources.storage : nullptr;
   const Header& h = header();
   bases_ = inline_bases_;
   if (h.caller_buffers > inline_caller_regions)
@@ -256,8 +264,8 @@ inline Progress Interpreter::advance(uint32_t budget) {
                                                     static_cast<Direction>(kernel >> 15));
       step = reinterpret_cast<const Step*>(operand);
     } else if (step->kind == static_cast<uint8_t>(StepKind::end)) {
-      finish();
-      return Progress::done;
+      status_ = close();
+      return status_.ok() ? Progress::done : Progress::failed;
     } else if (step = other_step(step); !step) {
       return Progress::failed;
     }
@@ -276,7 +284,7 @@ inline const Step* Interpreter::other_step(const Step* step) {
       if (*resolve(operands[0]) != 0) break;
       [[fallthrough]];
     case StepKind::jump: return reinterpret_cast<const Step*>(reinterpret_cast<const uint8_t*>(first_step()) + step->params);
-    default: break;  // nests: engine/nest.h
+    default: return table_->tiling->step(*this, step);  // engine/nest.h; the check has refused it without
   }
   return next_step(step);
 }

@@ -40,7 +40,7 @@ struct Operand {
   uint32_t offset;
   uint8_t region;
   uint8_t role;
-  uint16_t reserved;
+  uint16_t tile;  // of a run_tile: 1 + index of the nest's TileOperand that says where it lies; else 0
 };
 static_assert(sizeof(Operand) == 8);
 
@@ -54,11 +54,11 @@ enum class StepKind : uint8_t {
   call,         // params: target; returns at `ret`
   ret,
   label,        // marks a place that loop and call may aim at
-  nest,         // params: offset of a Nest; the body follows, up to nest_end
-  nest_end,
-  run_tile,     // in a nest: like run, on a block. The last operand is followed by a TileRun reference
-  load,         // in a nest: storage to a slot
-  store,        // in a nest: a slot to storage
+  nest,         // params: offset of a Nest (engine/nest.h); the body follows, up to nest_end
+  nest_end,     // params: bytes from the start of code to the body
+  run_tile,     // in a nest: like run, on a block. The last of its `operands` records is a TileRun
+  load,         // in a nest: storage to a slot. kernel: index of the nest's TileOperand
+  store,        // in a nest: a slot to storage, likewise
   fill,         // operand: to; params: bytes, all zero
   wait,         // until every request to storage has completed
 };

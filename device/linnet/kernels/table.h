@@ -15,9 +15,10 @@ struct KernelEntry {
   CheckFunction check;
 };
 
-// What loop nests need besides: the box of each operand that a block touches.
+// What loop nests need besides: the box of each operand that a block touches, and the whole layer as a block.
 struct TileEntry {
   Box (*window)(const void* params, int operand, const Block& block);
+  void (*whole)(const void* params, Block& block, View* views);
   Splits splits;
 };
 struct Tiling;  // engine/nest.h: what a firmware needs to run loop nests
@@ -85,6 +86,11 @@ bool check_kernel(const uint8_t* params, uint32_t params_bytes, Extent* extents,
 template <class K>
 Box window_of(const void* params, int operand, const Block& block) {
   return K::Computation::window(*static_cast<const Params<K>*>(params), operand, block);
+}
+
+template <class K>
+void whole_of(const void* params, Block& block, View* views) {
+  K::Computation::whole(*static_cast<const Params<K>*>(params), block, views);
 }
 
 template <class K>
