@@ -1,8 +1,8 @@
-// CONV_2D, with groups, on float32, int8, and int16 with int8 weights (TFLite: reference Conv, ConvPerChannel).
+// CONV_2D, with groups, on float32, int8, int16 with int8 weights, and float32 with int8 weights (TFLite: reference Conv, ConvPerChannel).
 //
 // Input (b, y, x, ci), filter (co, ky, kx, ci of a group), output (b, y, x, co). The reduction box is (ky, kx, ci of a group).
 #pragma once
-#include "linnet/ops/sums.h"
+#include "linnet/ops/hybrid.h"
 #include "linnet/ops/window.h"
 
 namespace linnet::ops::conv_2d {
@@ -105,7 +105,7 @@ void run_sums(const Call& call, const Shape& s, const typename S::Params& p) {
         row.next(in, s.y.dilation, row_step);
         weights_row += filter.view->stride[1];
       }
-      if (block.last) to[c] = sums.finish(sum, b, first_channel + c);
+      if (block.last) to[c] = sums.finish(sum, first_channel + c);
       else sum_at[c] = sum;
     }
   });
@@ -125,7 +125,7 @@ struct Conv2D {
   }
   static void whole(const Params& p, Block& block, View* views) {
     whole_shape(p.shape, block, views);
-    S::whole(p.sums, views + sum_own, p.shape.batches, p.shape.out_channels);
+    S::whole(p.sums, views + sum_own, p.shape.out_channels);
   }
   static Box window(const Params& p, int operand, const Block& block) {
     if (operand == sum_input) return input_window(p.shape, block);
@@ -160,6 +160,11 @@ struct Int16 : Conv2D<QuantizedSums<int16_t, int32_t>> {
 struct Int16Wide : Conv2D<QuantizedSums<int16_t, int64_t>> {
   using Computation = Int16Wide;
   static constexpr const char* name = "conv_2d.int16.wide";
+};
+
+struct Hybrid : Conv2D<hybrid::HybridSums> {
+  using Computation = Hybrid;
+  static constexpr const char* name = "conv_2d.hybrid";
 };
 
 // ---- Models ---------------------------------------------------------------------------------------------------------------
@@ -241,7 +246,24 @@ struct IntOperator : Operator<activation_type<T>, Type::int8> {
   }
 };
 
-using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>>;
-using Kernels = List<Float, Int8, Int16, Int16Wide>;
+// TFLite quantises the input asymmetrically if the filter has a scale for each channel, symmetrically if it has one.
+struct HybridOperator : Operator<Type::float32, Type::int8> {
+  static Status infer(const Node& node) {
+    Shape s;
+    LINNET_TRY(read_shape(node, Options(node.options()), s));
+    LINNET_TRY(check_filter_scales(node.input(1), s.out_channels, 0));
+    return check_bias(node.input(2), Type::float32, Type::float32, s.out_channels);
+  }
+  static Status lower(const Node& node, Emitter& emitter) {
+    SumsParams<hybrid::HybridSums> p;
+    Options o(node.options());
+    LINNET_TRY(read_shape(node, o, p.shape));
+    bool per_channel = node.input(1).scales.size() > 1;
+    return hybrid::lower<Hybrid>(node, emitter, p, o.activation, p.shape.batches, per_channel, per_channel);
+  }
+};
+
+using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>, HybridOperator>;
+using Kernels = List<Float, Int8, Int16, Int16Wide, Hybrid>;
 
 }  // namespace linnet::ops::conv_2d

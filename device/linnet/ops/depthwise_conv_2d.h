@@ -1,9 +1,9 @@
-// DEPTHWISE_CONV_2D on float32, int8, and int16 with int8 weights (TFLite: reference DepthwiseConv, DepthwiseConvPerChannel).
+// DEPTHWISE_CONV_2D on float32, int8, int16 with int8 weights, and float32 with int8 weights (TFLite: reference DepthwiseConv, DepthwiseConvPerChannel).
 //
 // Input (b, y, x, ci), filter (1, ky, kx, co), output (b, y, x, co): output channel co sees input channel co / multiplier.
 // The reduction box is (ky, kx); its third axis is [0, 1).
 #pragma once
-#include "linnet/ops/sums.h"
+#include "linnet/ops/hybrid.h"
 #include "linnet/ops/window.h"
 
 namespace linnet::ops::depthwise_conv_2d {
@@ -92,7 +92,7 @@ void run_sums(const Call& call, const Shape& s, const typename S::Params& p) {
         row.next(in, s.y.dilation, row_step);
         weights_row += filter.view->stride[1];
       }
-      if (block.last) to[c] = sums.finish(sum, b, first_channel + c);
+      if (block.last) to[c] = sums.finish(sum, first_channel + c);
       else sum_at[c] = sum;
     }
   });
@@ -112,7 +112,7 @@ struct DepthwiseConv2D {
   }
   static void whole(const Params& p, Block& block, View* views) {
     whole_shape(p.shape, block, views);
-    S::whole(p.sums, views + sum_own, p.shape.batches, p.shape.out_channels());
+    S::whole(p.sums, views + sum_own, p.shape.out_channels());
   }
   static Box window(const Params& p, int operand, const Block& block) {
     if (operand == sum_input) return input_window(p.shape, block);
@@ -149,6 +149,11 @@ struct Int16 : DepthwiseConv2D<QuantizedSums<int16_t, int32_t>> {
 struct Int16Wide : DepthwiseConv2D<QuantizedSums<int16_t, int64_t>> {
   using Computation = Int16Wide;
   static constexpr const char* name = "depthwise_conv_2d.int16.wide";
+};
+
+struct Hybrid : DepthwiseConv2D<hybrid::HybridSums> {
+  using Computation = Hybrid;
+  static constexpr const char* name = "depthwise_conv_2d.hybrid";
 };
 
 // ---- Models ---------------------------------------------------------------------------------------------------------------
@@ -228,7 +233,23 @@ struct IntOperator : Operator<activation_type<T>, Type::int8> {
   }
 };
 
-using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>>;
-using Kernels = List<Float, Int8, Int16, Int16Wide>;
+// TFLite always quantises the input asymmetrically here.
+struct HybridOperator : Operator<Type::float32, Type::int8> {
+  static Status infer(const Node& node) {
+    Shape s;
+    LINNET_TRY(read_shape(node, Options(node.options()), s));
+    LINNET_TRY(check_filter_scales(node.input(1), s.out_channels(), 3));
+    return check_bias(node.input(2), Type::float32, Type::float32, s.out_channels());
+  }
+  static Status lower(const Node& node, Emitter& emitter) {
+    SumsParams<hybrid::HybridSums> p;
+    Options o(node.options());
+    LINNET_TRY(read_shape(node, o, p.shape));
+    return hybrid::lower<Hybrid>(node, emitter, p, o.activation, p.shape.batches, true, false);
+  }
+};
+
+using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>, HybridOperator>;
+using Kernels = List<Float, Int8, Int16, Int16Wide, Hybrid>;
 
 }  // namespace linnet::ops::depthwise_conv_2d

@@ -1,10 +1,10 @@
-// FULLY_CONNECTED on float32, int8, and int16 with int8 weights (TFLite: reference FullyConnected, FullyConnectedPerChannel).
+// FULLY_CONNECTED on float32, int8, int16 with int8 weights, and float32 with int8 weights (TFLite: reference FullyConnected, FullyConnectedPerChannel).
 //
 // Whatever their ranks, the input is read as rows of as many numbers as the weights {units, depth} have columns, and the
 // output as rows of units. Canonical: input (b, 1, 1, depth), weights (units, 1, 1, depth), output (b, 1, 1, units). The
 // reduction box is ([0, 1), [0, 1), depth).
 #pragma once
-#include "linnet/ops/sums.h"
+#include "linnet/ops/hybrid.h"
 
 namespace linnet::ops::fully_connected {
 
@@ -40,7 +40,7 @@ void run_sums(const Call& call, const typename S::Params& p) {
       typename S::Accumulator sum = block.first ? 0 : sum_at[c];
       const typename S::Weight* w = weights + c * filter.view->stride[0];
       for (int32_t d = 0; d < depth; ++d) sums.add(sum, row[d], w[d]);
-      if (block.last) to[c] = sums.finish(sum, b, first_unit + c);
+      if (block.last) to[c] = sums.finish(sum, first_unit + c);
       else sum_at[c] = sum;
     }
   });
@@ -65,7 +65,7 @@ struct FullyConnected {
     block.reduction = {{0, 0, 0}, {1, 1, s.depth}};
     views[sum_input] = views[sum_filter] = dense_view(1, 1, s.depth);
     views[sum_bias] = views[sum_output] = views[sum_accumulator] = dense_view(1, 1, s.units);
-    S::whole(p.sums, views + sum_own, s.batches, s.units);
+    S::whole(p.sums, views + sum_own, s.units);
   }
   static Box window(const Params& p, int operand, const Block& block) {
     int32_t lo = block.reduction.lo[2], hi = block.reduction.hi[2];
@@ -108,14 +108,21 @@ struct Int16Wide : FullyConnected<QuantizedSums<int16_t, int64_t>> {
   static constexpr const char* name = "fully_connected.int16.wide";
 };
 
+struct Hybrid : FullyConnected<hybrid::HybridSums> {
+  using Computation = Hybrid;
+  static constexpr const char* name = "fully_connected.hybrid";
+};
+
 // ---- Models ---------------------------------------------------------------------------------------------------------------
 
 // Fields of schema: table FullyConnectedOptions. keep_num_dims (2) only says which shape the output has.
 struct Options {
   int8_t activation, weights_format, quantized_bias_type;
+  bool asymmetric;  // how hybrid kernels quantise the input
 
   explicit Options(const Table& t)
-      : activation(t.get<int8_t>(0, 0)), weights_format(t.get<int8_t>(1, 0)), quantized_bias_type(t.get<int8_t>(4, 0)) {}
+      : activation(t.get<int8_t>(0, 0)), weights_format(t.get<int8_t>(1, 0)), quantized_bias_type(t.get<int8_t>(4, 0)),
+        asymmetric(t.get<bool>(3, false)) {}
 };
 
 inline Status read_shape(const Node& node, const Options& o, Shape& s) {
@@ -183,7 +190,22 @@ struct IntOperator : Operator<activation_type<T>, Type::int8> {
   }
 };
 
-using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>>;
-using Kernels = List<Float, Int8, Int16, Int16Wide>;
+struct HybridOperator : Operator<Type::float32, Type::int8> {
+  static Status infer(const Node& node) {
+    Shape s;
+    LINNET_TRY(read_shape(node, Options(node.options()), s));
+    LINNET_TRY(check_filter_scales(node.input(1), s.units, 0));
+    return check_bias(node.input(2), Type::float32, Type::float32, s.units);
+  }
+  static Status lower(const Node& node, Emitter& emitter) {
+    SumsParams<hybrid::HybridSums> p;
+    Options o(node.options());
+    LINNET_TRY(read_shape(node, o, p.shape));
+    return hybrid::lower<Hybrid>(node, emitter, p, o.activation, p.shape.batches, o.asymmetric, false);
+  }
+};
+
+using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>, HybridOperator>;
+using Kernels = List<Float, Int8, Int16, Int16Wide, Hybrid>;
 
 }  // namespace linnet::ops::fully_connected

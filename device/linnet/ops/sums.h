@@ -39,10 +39,10 @@ struct FloatSums {
   FloatSums(const Call& call, const Params& p) : bounds_(p), bias_(call.in<float>(sum_bias)) {}
   void start_batch(int32_t) {}
   void add(float& sum, float x, float w) const { sum += x * w; }
-  float finish(float sum, int32_t, int32_t c) const { return bounds_.clamp(sum + (bias_.data ? *bias_.channel(c) : 0.0f)); }
+  float finish(float sum, int32_t c) const { return bounds_.clamp(sum + (bias_.data ? *bias_.channel(c) : 0.0f)); }
 
   static bool check(const Params&, Extent*, int32_t, int32_t) { return true; }
-  static void whole(const Params&, View*, int32_t, int32_t) {}
+  static void whole(const Params&, View*, int32_t) {}
   static Box window(const Params&, int, const Block&) { return {}; }
 
  private:
@@ -76,7 +76,7 @@ struct QuantizedSums {
   void add(A& sum, T x, int8_t w) const {
     sum = wrapping_sum(sum, A{(x - (sizeof(T) == 1 ? params_.input_zero_point : 0)) * w});
   }
-  T finish(A sum, int32_t, int32_t c) const {
+  T finish(A sum, int32_t c) const {
     if (bias_.data) sum = wrapping_sum(sum, *bias_.channel(c));
     int32_t i = (c - multipliers_.view->origin[axis_c]) & params_.channel_mask;
     int32_t scaled = wrapping_add(scale_sum(sum, multipliers_.data[i], shifts_.data[i]), params_.output_zero_point);
@@ -89,7 +89,7 @@ struct QuantizedSums {
     own[1] = {n, 1};
     return p.channel_mask == 0 || p.channel_mask == -1;
   }
-  static void whole(const Params&, View* own, int32_t, int32_t channels) { own[0] = own[1] = dense_view(1, 1, channels); }
+  static void whole(const Params&, View* own, int32_t channels) { own[0] = own[1] = dense_view(1, 1, channels); }
   static Box window(const Params& p, int, const Block& block) {
     Box box = whole_box(1, 1, 1, 1);
     if (p.channel_mask != 0) box.lo[axis_c] = block.out.lo[axis_c], box.hi[axis_c] = block.out.hi[axis_c];
