@@ -1,5 +1,5 @@
 // ADD and SUB with broadcasting, on float32, int8, int16 and int32 (TFLite: reference Add, SubWithActivation and
-// AddElementwise with general scales; SUB derives its multipliers in single precision, ADD in double).
+// AddElementwise with general scales, in double for both).
 //
 // SUB is ADD with the second term's sign turned, so a firmware has one kernel for both.
 #pragma once
@@ -101,14 +101,11 @@ struct Int32Operator : Common<sign> {
   }
 };
 
-// The multipliers as TFLite rounds them: ADD in double, SUB in float.
 inline void set_multipliers(IntParams& p, float a, float b, float out, int left_shift) {
-  bool single = p.sign < 0;
-  auto rounded = [single](Real x) { return quantize_multiplier(single ? to_single(x) : x); };
   float largest = a > b ? a : b;
-  p.multiplier[0] = rounded(times_power_of_two(divide(a, largest), -1));
-  p.multiplier[1] = rounded(times_power_of_two(divide(b, largest), -1));
-  p.output_multiplier = rounded(times_power_of_two(divide(largest, out), 1 - left_shift));
+  p.multiplier[0] = quantize_multiplier(times_power_of_two(divide(a, largest), -1));
+  p.multiplier[1] = quantize_multiplier(times_power_of_two(divide(b, largest), -1));
+  p.output_multiplier = quantize_multiplier(times_power_of_two(divide(largest, out), 1 - left_shift));
 }
 
 template <int32_t sign, class T>

@@ -18,7 +18,7 @@ struct BroadcastShape : Extents4 {
   bool repeats(int input, int axis) const { return (broadcast >> (4 * input + axis) & 1) != 0; }
 };
 
-namespace detail {
+namespace folding {
 
 constexpr int max_rank = 8;
 
@@ -55,23 +55,23 @@ inline void align_right(const int32_t* extent, const uint8_t* kind, int rank, Ex
   }
 }
 
-}  // namespace detail
+}  // namespace folding
 
 // Folds an output and what is broadcast to it. False: the shapes do not match, or do not fold to four axes.
 inline bool fold_broadcast(const TensorInfo& a, const TensorInfo& b, const TensorInfo& out, BroadcastShape& shape) {
-  int32_t extent[detail::max_rank];
-  uint8_t kind[detail::max_rank], kinds[4];
+  int32_t extent[folding::max_rank];
+  uint8_t kind[folding::max_rank], kinds[4];
   int rank = out.rank();
-  if (rank > detail::max_rank || max_of(a.rank(), b.rank()) != rank) return false;
+  if (rank > folding::max_rank || max_of(a.rank(), b.rank()) != rank) return false;
   for (int i = 0; i < rank; ++i) {
-    int32_t da = detail::dimension(a.dims, i, rank), db = detail::dimension(b.dims, i, rank);
+    int32_t da = folding::dimension(a.dims, i, rank), db = folding::dimension(b.dims, i, rank);
     extent[i] = da == 1 ? db : da;
-    if ((db != 1 && db != extent[i]) || detail::dimension(out.dims, i, rank) != extent[i]) return false;
+    if ((db != 1 && db != extent[i]) || folding::dimension(out.dims, i, rank) != extent[i]) return false;
     kind[i] = static_cast<uint8_t>((da != extent[i] ? 1 : 0) | (db != extent[i] ? 2 : 0));
   }
-  rank = detail::merge_kinds(extent, kind, rank, 4);
+  rank = folding::merge_kinds(extent, kind, rank, 4);
   if (rank > 4) return false;
-  detail::align_right(extent, kind, rank, shape, kinds);
+  folding::align_right(extent, kind, rank, shape, kinds);
   shape.broadcast = 0;
   for (int i = 0; i < 4; ++i) {
     if (kinds[i] & 1) shape.broadcast |= 1u << i;

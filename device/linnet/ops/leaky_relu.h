@@ -1,4 +1,4 @@
-// LEAKY_RELU on float32, int8 and int16 (TFLite: reference QuantizeLeakyRelu; both multipliers come from single precision).
+// LEAKY_RELU on float32, int8 and int16 (TFLite: reference QuantizeLeakyRelu).
 #pragma once
 #include "linnet/ops/elementwise.h"
 
@@ -66,8 +66,8 @@ inline IntParams int_params(const Node& node) {
   TensorInfo in = node.input(0), out = node.output(0);
   float alpha = alpha_of(node);
   IntParams p{fold(in.dims), in.zero_point(), out.zero_point(), {}, {}, alpha < 0 ? -1 : 1};
-  p.identity = quantize_multiplier(to_single(divide(in.scale(), out.scale())));
-  p.alpha = quantize_multiplier(to_single(divide(to_single(real(in.scale()) * real(alpha)), out.scale())));
+  p.identity = quantize_multiplier(divide(in.scale(), out.scale()));
+  p.alpha = quantize_multiplier(divide(real(in.scale()) * real(alpha), out.scale()));
   return p;
 }
 

@@ -141,9 +141,9 @@ struct Int : Mean<T, IntParams, Int<T>> {
 inline bool geometry(const Node& node, Extents4& e, uint32_t& reduced, int32_t& count) {
   TensorInfo in = node.input(0), axes = node.input(1), out = node.output(0);
   int rank = in.rank();
-  if (rank > ops::detail::max_rank) return false;
-  int32_t extent[ops::detail::max_rank];
-  uint8_t kind[ops::detail::max_rank] = {}, kinds[4];
+  if (rank > folding::max_rank) return false;
+  int32_t extent[folding::max_rank];
+  uint8_t kind[folding::max_rank] = {}, kinds[4];
   for (int32_t i = 0; i < axes.elements(); ++i) {
     auto axis = load_unaligned<int32_t>(axes.data + 4 * static_cast<size_t>(i));
     if (axis < 0) axis = wrapping_add(axis, rank);
@@ -162,9 +162,9 @@ inline bool geometry(const Node& node, Extents4& e, uint32_t& reduced, int32_t& 
   if (at != out.dims.size()) return false;
   // As they are where that is possible, so that rows stay rows; else merged, to have b free for an axis that stays.
   bool merges = rank > 4 || (rank == 4 && kind[0] && extent[0] > 1);
-  if (merges) rank = ops::detail::merge_kinds(extent, kind, rank, kind[0] && extent[0] > 1 ? 1 : 4);
+  if (merges) rank = folding::merge_kinds(extent, kind, rank, kind[0] && extent[0] > 1 ? 1 : 4);
   if (rank > 4) return false;
-  ops::detail::align_right(extent, kind, rank, e, kinds);
+  folding::align_right(extent, kind, rank, e, kinds);
   reduced = 0;
   for (int i = 0; i < 4; ++i) reduced |= static_cast<uint32_t>(kinds[i]) << i;
   uint32_t elements;

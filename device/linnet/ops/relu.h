@@ -67,10 +67,20 @@ struct IntOperator {
   static constexpr uint16_t builtin_code = code;
   static constexpr int32_t max_version = 3;
   static constexpr TypeSignature types = {type, Type::none, type};
-  static Status infer(const Node& node) { return infer_relu(node, true); }
+  static QuantizedMultiplier multiplier_of(const TensorInfo& in, const TensorInfo& out) {
+    Real ratio = divide(in.scale(), out.scale());
+    return quantize_multiplier(six ? to_single(ratio) : ratio);  // as the references differ
+  }
+  static Status infer(const Node& node) {
+    LINNET_TRY(infer_relu(node, true));
+    TensorInfo in = node.input(0), out = node.output(0);
+    if (!is_zero_point<T>(in.zero_point()) || !is_zero_point<T>(out.zero_point()) || !is_valid(multiplier_of(in, out)))
+      return LINNET_ERROR(unsupported, "the activation's zero points are outside its type, or its scales too far apart");
+    return {};
+  }
   static Status lower(const Node& node, Emitter& emitter) {
     TensorInfo in = node.input(0), out = node.output(0);
-    IntParams p{fold(in.dims), in.zero_point(), out.zero_point(), quantize_multiplier(divide(in.scale(), out.scale())), 0, 0};
+    IntParams p{fold(in.dims), in.zero_point(), out.zero_point(), multiplier_of(in, out), 0, 0};
     p.low = max_of(out.zero_point(), limits<T>::lowest);
     p.high = limits<T>::highest;
     if (six) p.high = min_of(p.high, wrapping_add(out.zero_point(), quantize_bound(6.0f, out.scale())));
