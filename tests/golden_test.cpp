@@ -120,7 +120,7 @@ const Golden goldens[] = {
     {"tinyengine/vww.tflite", "vww", true},
 };
 INSTANTIATE_TEST_SUITE_P(Models, GoldenTest, ::testing::ValuesIn(goldens),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace linnet

@@ -24,6 +24,7 @@ struct EmittedNode {
 
 // A step as the first pass sees it, for solvers on the host.
 struct EmittedStep {
+  static constexpr uint32_t copy = UINT32_MAX;  // instead of a kernel: operands are to, from; any overlap is fine
   uint16_t position;
   uint32_t kernel;
   const void* params;

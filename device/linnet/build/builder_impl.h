@@ -376,6 +376,10 @@ inline void Builder::write_ports(Span<const int32_t> tensors, const Slice& slice
 inline Status Builder::copy(const Ref& to, const Ref& from) {
   LINNET_TRY(use_operand(from));
   LINNET_TRY(use_operand(to));
+  if (!writing() && options_.on_step) {
+    Ref refs[2] = {to, from};
+    options_.on_step(options_.context, {position_, EmittedStep::copy, nullptr, refs, 2});
+  }
   Operand* operands = write_step(StepKind::move, 2, 0, entry(to.index).bytes);
   if (!operands) return {};
   operands[0] = place_of_ref(to);
