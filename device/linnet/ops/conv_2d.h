@@ -3,7 +3,7 @@
 // Input (b, y, x, ci), filter (co, ky, kx, ci of a group), output (b, y, x, co). The reduction box is (ky, kx, ci of a group).
 #pragma once
 #include "linnet/ops/hybrid.h"
-#include "linnet/ops/window.h"
+#include "linnet/ops/window_walk.h"
 
 namespace linnet::ops::conv_2d {
 
@@ -59,58 +59,6 @@ inline void whole_shape(const Shape& s, Block& block, View* views) {
   views[sum_output] = views[sum_accumulator] = dense_view(s.y.output, s.x.output, s.out_channels);
 }
 
-// The loops. Direction: pixels and their channels are walked up or down; sums always go up.
-template <class S>
-void run_sums(const Call& call, const Shape& s, const typename S::Params& p) {
-  auto in = call.in<typename S::Input>(sum_input);
-  auto filter = call.in<typename S::Weight>(sum_filter);
-  auto out = call.out<typename S::Output>(sum_output);
-  auto partial = call.out<typename S::Accumulator>(sum_accumulator);
-  S sums(call, p);
-  const Block& block = call.block;
-  const ReductionBox& r = block.reduction;
-  int32_t depth = r.hi[2] - r.lo[2], filter_column = filter.view->stride[2];
-  int32_t row_step = in.view->stride[1] * s.y.dilation, column_step = in.view->stride[2] * s.x.dilation;
-  int32_t first_channel = block.out.lo[axis_c], channels = block.out.hi[axis_c] - first_channel;
-  int32_t filters_per_group = s.grouped() ? s.filters_per_group() : 0;
-  bool up = call.direction == Direction::up;
-  for_each_row(block.out, call.direction, [&](int32_t b, int32_t y, int32_t x) {
-    int32_t in_y, in_x;
-    Range ky = inside_taps(s.y, y, {r.lo[0], r.hi[0]}, in_y), kx = inside_taps(s.x, x, {r.lo[1], r.hi[1]}, in_x);
-    int32_t columns = kx.count(), rows = columns == 0 ? 0 : ky.count(), run = depth;
-    if (column_step == depth && filter_column == depth) {  // columns stand side by side: one long run
-      run *= columns;
-      columns = 1;
-    }
-    RowWalk<typename S::Input> window(in.data);
-    const typename S::Weight* weights = filter.data;
-    if (rows != 0) {
-      window = {in, b, in_y, in_x, r.lo[2]};
-      weights = filter.at(first_channel, ky.lo, kx.lo, r.lo[2]);
-    }
-    auto* to = out.at(b, y, x, first_channel);
-    auto* sum_at = partial.data ? partial.at(b, y, x, first_channel) : nullptr;
-    sums.start_batch(b);
-    for (int32_t i = 0; i < channels; ++i) {
-      int32_t c = up ? i : channels - 1 - i;
-      typename S::Accumulator sum = block.first ? 0 : sum_at[c];
-      RowWalk<typename S::Input> row = window;
-      if (filters_per_group != 0) row.at += (first_channel + c) / filters_per_group * s.group_channels;
-      const typename S::Weight* weights_row = weights + c * filter.view->stride[0];
-      for (int32_t j = rows; j > 0; --j) {
-        const typename S::Input* from = row.at;
-        const typename S::Weight* w = weights_row;
-        for (int32_t k = columns; k > 0; --k, from += column_step, w += filter_column)
-          for (int32_t l = 0; l < run; ++l) sums.add(sum, from[l], w[l]);
-        row.next(in, s.y.dilation, row_step);
-        weights_row += filter.view->stride[1];
-      }
-      if (block.last) to[c] = sums.finish(sum, first_channel + c);
-      else sum_at[c] = sum;
-    }
-  });
-}
-
 template <class S>
 struct Conv2D {
   using Params = SumsParams<S>;
@@ -142,7 +90,12 @@ struct Conv2D {
     constexpr int32_t in_element = sizeof(typename S::Input), element = sizeof(typename S::Output);
     return WindowLag{s.y, s.x, s.batches, s.in_channels * in_element, s.out_channels * element, element, 0}.lag();
   }
-  static void run(const Call& call, const Params& p) { run_sums<S>(call, p.shape, p.sums); }
+  static void run(const Call& call, const Params& p) {
+    const Shape& s = p.shape;
+    WindowWalk walk(call, s.y, s.x, forward_taps, {{1, 1}, {s.y.dilation, s.x.dilation}}, call.block.reduction.lo[2],
+                    call.block.out.lo[axis_c], call.block.reduction.lo[2]);
+    sum_windows<S>(call, walk, p.sums, s.grouped() ? s.filters_per_group() : 0, s.group_channels);
+  }
 };
 
 struct Float : Conv2D<FloatSums> {

@@ -4,7 +4,7 @@
 // The reduction box is (ky, kx); its third axis is [0, 1).
 #pragma once
 #include "linnet/ops/hybrid.h"
-#include "linnet/ops/window.h"
+#include "linnet/ops/window_walk.h"
 
 namespace linnet::ops::depthwise_conv_2d {
 
@@ -54,48 +54,36 @@ inline void whole_shape(const Shape& s, Block& block, View* views) {
 // The loops. Direction: pixels and their channels are walked up or down; sums always go up.
 template <class S>
 void run_sums(const Call& call, const Shape& s, const typename S::Params& p) {
-  auto in = call.in<typename S::Input>(sum_input);
-  auto filter = call.in<typename S::Weight>(sum_filter);
-  auto out = call.out<typename S::Output>(sum_output);
-  auto partial = call.out<typename S::Accumulator>(sum_accumulator);
-  S sums(call, p);
   const Block& block = call.block;
-  const ReductionBox& r = block.reduction;
-  int32_t filter_column = filter.view->stride[2];
-  int32_t row_step = in.view->stride[1] * s.y.dilation, column_step = in.view->stride[2] * s.x.dilation;
   int32_t first_channel = block.out.lo[axis_c], channels = block.out.hi[axis_c] - first_channel;
   int32_t first_input = first_channel / s.multiplier;
+  WindowWalk walk(call, s.y, s.x, forward_taps, {{1, 1}, {s.y.dilation, s.x.dilation}}, first_input, 0, first_channel);
+  S sums(call, p);
+  auto* in = static_cast<const typename S::Input*>(call.data[sum_input]);
+  auto* filter = static_cast<const typename S::Weight*>(call.data[sum_filter]);
   bool up = call.direction == Direction::up;
-  for_each_row(block.out, call.direction, [&](int32_t b, int32_t y, int32_t x) {
-    int32_t in_y, in_x;
-    Range ky = inside_taps(s.y, y, {r.lo[0], r.hi[0]}, in_y), kx = inside_taps(s.x, x, {r.lo[1], r.hi[1]}, in_x);
-    int32_t columns = kx.count(), rows = columns == 0 ? 0 : ky.count();
-    RowWalk<typename S::Input> window(in.data);
-    const typename S::Weight* weights = filter.data;
-    if (rows != 0) {
-      window = {in, b, in_y, in_x, first_input};
-      weights = filter.at(0, ky.lo, kx.lo, first_channel);
-    }
-    auto* to = out.at(b, y, x, first_channel);
-    auto* sum_at = partial.data ? partial.at(b, y, x, first_channel) : nullptr;
-    sums.start_batch(b);
+  while (walk.next()) {
+    auto* to = static_cast<typename S::Output*>(call.data[sum_output]) + walk.output;
+    auto* partial = static_cast<typename S::Accumulator*>(call.data[sum_accumulator]);
+    if (partial) partial += walk.accumulator;
+    sums.start_batch(walk.batch);
     for (int32_t i = 0; i < channels; ++i) {
       int32_t c = up ? i : channels - 1 - i;
-      typename S::Accumulator sum = block.first ? 0 : sum_at[c];
-      RowWalk<typename S::Input> row = window;
-      row.at += s.multiplier == 1 ? c : (first_channel + c) / s.multiplier - first_input;
-      const typename S::Weight* weights_row = weights + c;
-      for (int32_t j = rows; j > 0; --j) {
-        const typename S::Input* from = row.at;
+      typename S::Accumulator sum = block.first ? 0 : partial[c];
+      int32_t offset = walk.input + (s.multiplier == 1 ? c : (first_channel + c) / s.multiplier - first_input);
+      int32_t row = walk.first_row();
+      const typename S::Weight* weights_row = filter + walk.filter + c;
+      for (int32_t j = walk.rows; j > 0; --j) {
+        const typename S::Input* from = in + offset;
         const typename S::Weight* w = weights_row;
-        for (int32_t k = columns; k > 0; --k, from += column_step, w += filter_column) sums.add(sum, *from, *w);
-        row.next(in, s.y.dilation, row_step);
-        weights_row += filter.view->stride[1];
+        for (int32_t k = walk.columns; k > 0; --k, from += walk.column_step, w += walk.filter_column_step) sums.add(sum, *from, *w);
+        walk.next_row(offset, row);
+        weights_row += walk.filter_row_step;
       }
       if (block.last) to[c] = sums.finish(sum, first_channel + c);
-      else sum_at[c] = sum;
+      else partial[c] = sum;
     }
-  });
+  }
 }
 
 template <class S>

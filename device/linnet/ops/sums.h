@@ -161,12 +161,17 @@ inline Status check_bias(const TensorInfo& bias, Type type, Type or_type, int32_
   return {};
 }
 
-// All of it, for a node whose filter has `channels` output channels along `dimension`.
+// All of it, for a filter of `channels` output channels along `dimension`.
+template <class T>
+Status check_quantized(const TensorInfo& in, const TensorInfo& filter, const TensorInfo& bias, const TensorInfo& out, int32_t channels,
+                       int32_t dimension) {
+  LINNET_TRY(check_activation_scales<T>(in, out));
+  LINNET_TRY(check_filter_scales(filter, channels, dimension));
+  return check_bias(bias, Type::int32, sizeof(T) == 2 ? Type::int64 : Type::int32, channels);
+}
 template <class T>
 Status check_quantized(const Node& node, int32_t channels, int32_t dimension) {
-  LINNET_TRY(check_activation_scales<T>(node.input(0), node.output(0)));
-  LINNET_TRY(check_filter_scales(node.input(1), channels, dimension));
-  return check_bias(node.input(2), Type::int32, sizeof(T) == 2 ? Type::int64 : Type::int32, channels);
+  return check_quantized<T>(node.input(0), node.input(1), node.input(2), node.output(0), channels, dimension);
 }
 
 template <class T>

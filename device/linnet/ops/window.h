@@ -76,28 +76,12 @@ inline void input_rows_and_columns(Box& box, const WindowAxis& y, const WindowAx
   }
 }
 
-// An element of a view and its row, for going from row to row where rows may roll over.
-template <class T>
-struct RowWalk {
-  const T* at;
-  int32_t row = 0;
-
-  explicit RowWalk(const T* nowhere) : at(nowhere) {}
-  RowWalk(const TensorView<const T>& view, int32_t b, int32_t y, int32_t x, int32_t c) : at(view.at(b, y, x, c)), row(view.row(y)) {}
-  // `step`: elements from a row to the row `rows` further.
-  void next(const TensorView<const T>& view, int32_t rows, int32_t step) {
-    at += step;
-    int32_t rolling = view.view->rolling_rows;
-    if (rolling == 0) return;
-    for (row += rows; row >= rolling; row -= rolling) at -= rolling * view.view->stride[1];
-  }
-};
-
 // Lag of a kernel that walks pixels in order, up or down, and writes a pixel's channels in the same order, each after
 // reading the window that it needs. All in bytes: `in_pixel`, `out_pixel` of a pixel's channels, `out_element` of one
 // output; `channel_advance`: how much further than its pixel's start the last channel begins to read (0 for a convolution,
 // which reads all channels each time; all but one channel's bytes where channels are separate).
-struct WindowLag {
+template <bool transposed>
+struct BasicWindowLag {
   const WindowAxis &y, &x;
   int32_t batches, in_pixel, out_pixel, out_element, channel_advance;
 
@@ -112,28 +96,40 @@ struct WindowLag {
   }
   // First input that output o of the walk reads.
   static int32_t first(const WindowAxis& a, int32_t o, int32_t padding) {
+    if (transposed) {
+      int32_t at = o + padding - (a.filter - 1), i = at > 0 ? (at + a.stride - 1) / a.stride : 0;
+      return i < a.output && i * a.stride <= o + padding ? i : nothing;
+    }
     int32_t at = o * a.stride - padding, tap = 0;
     if (at < 0) tap = (a.dilation - 1 - at) / a.dilation;
     at += tap * a.dilation;
     return tap < a.filter && at < a.input ? at : nothing;
   }
+  static int32_t inputs(const WindowAxis& a) { return transposed ? a.output : a.input; }
+  static int32_t outputs(const WindowAxis& a) { return transposed ? a.input : a.output; }
+
   // The largest distance by which a write is ahead of what is still to be read, walking up with these paddings: pixels from
   // the last to the first, remembering the lowest byte that later ones read.
   int32_t one_way(int32_t padding_y, int32_t padding_x) const {
-    int32_t result = -batches * y.input * x.input * in_pixel;  // no lag needed: nothing is read after a write
-    int32_t later = nothing, written = batches * y.output * x.output * out_pixel;
+    int32_t result = -batches * inputs(y) * inputs(x) * in_pixel;  // no lag needed: nothing is read after a write
+    int32_t later = nothing, written = batches * outputs(y) * outputs(x) * out_pixel;
     for (int32_t b = batches; b-- > 0;)
-      for (int32_t oy = y.output; oy-- > 0;)
-        for (int32_t ox = x.output; ox-- > 0; written -= out_pixel) {
+      for (int32_t oy = outputs(y); oy-- > 0;)
+        for (int32_t ox = outputs(x); ox-- > 0; written -= out_pixel) {
           if (later != nothing) result = max_of(result, written - later);
           int32_t row = first(y, oy, padding_y), column = first(x, ox, padding_x);
           if (row == nothing || column == nothing) continue;
-          int32_t low = ((b * y.input + row) * x.input + column) * in_pixel;
+          int32_t low = ((b * inputs(y) + row) * inputs(x) + column) * in_pixel;
           if (out_pixel > out_element) result = max_of(result, written - out_element - low - channel_advance);
           later = min_of(later, low);
         }
     return result;
   }
 };
+using WindowLag = BasicWindowLag<false>;
+
+// A transposed convolution is the window operator that leads from its output back to its input: `input` and `output` of its
+// axes are those of that operator, so its own input has `output` pixels. Its lag:
+using TransposedWindowLag = BasicWindowLag<true>;
 
 }  // namespace linnet::ops
