@@ -47,10 +47,10 @@ struct Pieces {
 inline Pieces tiles(int counter, int32_t size) { return {0, size, {{counter, size}}}; }
 
 struct OutTiles {
-  std::optional<Pieces> b, y, x, c;  // nothing: the whole axis
+  std::optional<Pieces> b = {}, y = {}, x = {}, c = {};  // nothing: the whole axis
 };
 struct ReductionTiles {
-  std::optional<Pieces> y, x, c;  // filter rows, filter columns, input channels
+  std::optional<Pieces> y = {}, x = {}, c = {};  // filter rows, filter columns, input channels
 };
 
 struct SlotSpec {
