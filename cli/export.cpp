@@ -65,8 +65,8 @@ int export_sources(const Options& options) {
     print_json({{"name", name}, {"directory", options.directory}, {"files", {name + ".h", name + ".cpp", "CMakeLists.txt", name + ".lnnp"}},
                 {"program_bytes", program.size()}, {"arena_bytes", sources.arena_bytes}, {"kernels", sources.kernels}});
   else
-    fmt::print("{}: {}.h, {}.cpp, CMakeLists.txt, {}.lnnp: a Program of {} bytes, {} kernels, an arena of {} bytes\n", options.directory,
-               name, name, name, program.size(), kernels.size(), sources.arena_bytes);
+    fmt::print("{}: {}.h, {}.cpp, CMakeLists.txt, {}.lnnp: a Program of {} bytes, {}, an arena of {} bytes\n", options.directory,
+               name, name, name, program.size(), counted(kernels.size(), "kernel"), sources.arena_bytes);
   return exit_done;
 }
 

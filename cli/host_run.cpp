@@ -123,10 +123,13 @@ RunResult run_on_host(const LoadedModel& loaded, const std::vector<TensorBytes>&
   RunResult result;
   result.need = memory_need(loaded, built ? &*built : nullptr, options);
 
+  GuardedMemory second(header_of(program.data()).arena2_bytes);  // not what --arena-size is about
+  Resources resources;
+  resources.arena2 = second.span();
   GuardedMemory arena(options.arena_bytes.value_or(result.need.arena_bytes));
   Interpreter net;
   Status status = on_device ? net.init(loaded.model(), *options.table, arena.span())
-                            : net.init(program, kernels_of(options), arena.span());
+                            : net.init(program, kernels_of(options), arena.span(), resources);
   if (status.code() == Code::out_of_memory)
     throw AnswerIsNo(too_small(loaded.path(), static_cast<uint32_t>(arena.span().size()), result.need.arena_bytes));
   if (!status.ok()) throw Error(loaded.path() + ": " + describe(status, net.where(), built ? &loaded.model() : nullptr));
@@ -138,7 +141,7 @@ RunResult run_on_host(const LoadedModel& loaded, const std::vector<TensorBytes>&
     if (i == 0) result.stack_bytes = stack_bytes_of(once);
     else once();
   }
-  if (!arena.intact()) throw Error(loaded.path() + ": the inference wrote outside its arena");
+  if (!arena.intact() || !second.intact()) throw Error(loaded.path() + ": the inference wrote outside its arena");
   if (options.node_checksums) {
     if (!built) throw BadInput("--nodes needs the .tflite: a Program does not know the tensors of its nodes");
     require_straight_line(program);

@@ -23,11 +23,11 @@ struct Options {
 // ---- For people -------------------------------------------------------------------------------------------------------
 
 std::string ports_text(const char* title, const std::vector<PortInfo>& ports) {
-  TextTable table({{title, TextTable::right}, {}, {}, {}, {}});
+  TextTable table({{title}, {}, {}, {}, {}});
   for (size_t i = 0; i < ports.size(); ++i) {
     const PortInfo& port = ports[i];
     std::string quantization = port.scale == 0 ? "" : fmt::format("scale {:.7g}, zero point {}", port.scale, port.zero_point);
-    table.add({std::to_string(i), one_line(port.name), type_text(port.type, port.dims), fmt::format("{} bytes", port.bytes), quantization});
+    table.add({std::to_string(i), short_name(port.name), type_text(port.type, port.dims), fmt::format("{} bytes", port.bytes), quantization});
   }
   return table.text();
 }
@@ -76,7 +76,7 @@ std::string memory_text(const NetworkFacts& facts) {
 
 void print_model(const LoadedModel& loaded, const NetworkFacts& facts) {
   const Model& model = loaded.model();
-  fmt::print("{}: {} operators, {} MACs, {} bytes of weights\n\n", loaded.path(), facts.nodes.size(), facts.macs, facts.weights_bytes);
+  fmt::print("{}: {}, {} MACs, {} bytes of weights\n\n", loaded.path(), counted(facts.nodes.size(), "operator"), facts.macs, facts.weights_bytes);
   fmt::print("{}{}\n", ports_text("inputs", loaded.inputs()), ports_text("outputs", loaded.outputs()));
   fmt::print("{}\n", operators_text(model, facts));
   if (!facts.nodes.empty())
@@ -191,7 +191,7 @@ void print_program(const LoadedModel& loaded) {
   MemoryNeed need = program_need(loaded.program());
   TextTable table({{"step", TextTable::right}, {"kernel"}, {"MACs", TextTable::right}});
   for (size_t i = 0; i < steps.size(); ++i) table.add({std::to_string(i), steps[i].kind, std::to_string(steps[i].macs)});
-  fmt::print("{}: a Program of {} steps, {} bytes\n\n{}{}\n{}\n", loaded.path(), steps.size(), loaded.program().size(),
+  fmt::print("{}: a Program of {}, {} bytes\n\n{}{}\n{}\n", loaded.path(), counted(steps.size(), "step"), loaded.program().size(),
              ports_text("inputs", loaded.inputs()), ports_text("outputs", loaded.outputs()), table.text());
   fmt::print("arena: {} bytes = {} of activations (of it {} scratch) + {} persistent\n", need.arena_bytes, need.activation_bytes,
              need.scratch_bytes, need.persistent_bytes);

@@ -28,6 +28,7 @@ struct Options {
   std::string on = "host";
   std::string prepare;
   std::string memory = "static";
+  std::string pixels = "auto";
   std::string kernels;
   std::string arena_size;
   uint32_t runs = 1;
@@ -69,13 +70,21 @@ RunOptions run_options(const Options& options, const LoadedModel& loaded, const 
   return how;
 }
 
+Pixels chosen_pixels(const std::string& word) {
+  if (word == "auto") return Pixels::automatic;
+  if (word == "unsigned") return Pixels::are_unsigned;
+  if (word == "signed") return Pixels::are_signed;
+  throw BadInput(fmt::format("--pixels {}: it is `auto`, `unsigned` or `signed`", word));
+}
+
 std::vector<TensorBytes> read_inputs(const Options& options, const LoadedModel& loaded) {
   const std::vector<PortInfo>& ports = loaded.inputs();
   std::vector<std::string> files = files_by_port(options.inputs, ports, "-i", "input");
   std::vector<TensorBytes> inputs;
+  Pixels pixels = chosen_pixels(options.pixels);
   for (size_t i = 0; i < ports.size(); ++i) {
     std::string what = fmt::format("input {} '{}'", i, one_line(ports[i].name));
-    if (!files[i].empty()) inputs.push_back(read_tensor(files[i], ports[i], what));
+    if (!files[i].empty()) inputs.push_back(read_tensor(files[i], ports[i], what, pixels));
     else if (options.inputs.empty()) inputs.emplace_back(ports[i].bytes);
     else throw BadInput(fmt::format("{} is not given: -i once for each input, in the model's order or as NAME=FILE, or for none at all", what));
   }
@@ -168,7 +177,7 @@ std::string node_name(const LoadedModel& loaded, const NodeCrc& node) {
 
 Json result_json(const Options& options, const LoadedModel& loaded, const RunResult& result, const std::vector<std::string>& files) {
   Json json = {{"model", loaded.path()}, {"on", options.on}, {"prepared_on", loaded.is_program() || options.prepare == "host" ? "host" : "device"}};
-  for (auto& [key, value] : memory_json(result.need).items()) json[key] = value;
+  json.update(memory_json(result.need));
   json["stack_bytes"] = result.stack_bytes;
   json["num_runs"] = options.runs;
   Json outputs = Json::array();
@@ -192,7 +201,7 @@ void print_result(const Options& options, const LoadedModel& loaded, const RunRe
     fmt::print("{} {} tensor {} bytes {} crc {:08x}\n", node.node, node_name(loaded, node), node.tensor, node.bytes, node.crc);
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const PortInfo& port = loaded.outputs()[i];
-    fmt::print("output {} '{}', {}{}\n", i, one_line(port.name), type_text(port.type, port.dims), files[i].empty() ? "" : " -> " + files[i]);
+    fmt::print("output {} '{}', {}{}\n", i, short_name(port.name), type_text(port.type, port.dims), files[i].empty() ? "" : " -> " + files[i]);
     if (files[i].empty()) fmt::print("{}", output_text(port, result.outputs[i]));
   }
   const MemoryNeed& need = result.need;
@@ -238,6 +247,7 @@ void add_run(CLI::App& app, Action& action) {
   };
   words("-i,--input", options->inputs, "An input, once per tensor in the model's order, or NAME=FILE: raw, .npy, .bmp, .png");
   words("-o,--output", options->outputs, "Where an output goes, likewise: .npy, or raw");
+  verb->add_option("--pixels", options->pixels, "How pictures hold pixels: unsigned, signed (as int8), or auto")->capture_default_str();
   verb->add_option("--on", options->on, "host, or a board (see linnet boards)")->capture_default_str();
   verb->add_option("--prepare", options->prepare, "Who builds the Program: device (default) or host, ahead of time");
   verb->add_option("--memory", options->memory, "Memory policy: static")->capture_default_str();

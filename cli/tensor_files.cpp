@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "cli/errors.h"
-#include "cli/image_file.h"
 #include "cli/npy_file.h"
 #include "cli/text.h"
 
@@ -40,11 +39,16 @@ std::vector<uint8_t> read_file(const std::string& path) {
 
 }  // namespace
 
-TensorBytes read_tensor(const std::string& path, const PortInfo& port, const std::string& what) {
+TensorBytes read_tensor(const std::string& path, const PortInfo& port, const std::string& what, Pixels pixels) {
   std::vector<uint8_t> file = read_file(path);
   try {
     if (ending_of(path) == ".npy") return read_npy(file, port);
-    if (is_image(path)) return read_image(file, port);
+    if (is_image(path)) {
+      Image image = read_image(file, port, pixels);
+      if (image.taken_as_signed && pixels == Pixels::automatic)
+        fmt::print(stderr, "linnet: {} holds signed pixels by the look of it and is taken so (--pixels unsigned if it is not)\n", path);
+      return std::move(image.bytes);
+    }
     if (file.size() != port.bytes) throw Mismatch(fmt::format("the file has {} bytes", file.size()));
     return file;
   } catch (const Mismatch& error) {

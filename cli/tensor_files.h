@@ -3,15 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/image_file.h"
 #include "cli/loaded_model.h"
 #include "linnet/run/session.h"
 
 namespace linnet::cli {
 
 // The bytes for an input. Raw: exactly as many as the tensor has. .npy: its element type, and its shape apart from
-// dimensions of 1. Images: its height and width; grey and colour are converted; a pixel p becomes p - 128 (int8), p (uint8)
-// or p / 255 (float32). Throws BadInput that says what is expected.
-TensorBytes read_tensor(const std::string& path, const PortInfo& port, const std::string& what);
+// dimensions of 1. Images: its height and width; grey and colour are converted (image_file.h says how pixels become
+// elements; standard error says so where that is not the usual way). Throws BadInput that says what is expected.
+TensorBytes read_tensor(const std::string& path, const PortInfo& port, const std::string& what, Pixels pixels);
 
 // The content of a file of that name that holds the tensor: .npy, or raw for any other ending but .bmp and .png.
 std::vector<uint8_t> tensor_file_content(const std::string& path, const PortInfo& port, const TensorBytes& bytes);

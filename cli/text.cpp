@@ -60,6 +60,15 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string short_name(std::string_view text) {
+  constexpr size_t longest = 60, kept = 28;
+  std::string line = one_line(text);
+  if (line.size() <= longest) return line;
+  return line.substr(0, kept) + "..." + line.substr(line.size() - kept);
+}
+
+std::string counted(size_t n, const std::string& what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 std::string TextTable::text() const {
   std::vector<size_t> widths;
   for (size_t c = 0; c < columns_.size(); ++c) {

@@ -26,6 +26,9 @@ std::string shape_text(const std::vector<int32_t>& dims);             // "1x96x9
 std::string type_text(Type type, const std::vector<int32_t>& dims);   // "int8 1x96x96x1"
 std::string one_line(std::string_view text);   // names out of files: control characters become '?', line breaks spaces
 
+std::string short_name(std::string_view text);  // one_line, its middle left out where it is long
+std::string counted(size_t n, const std::string& what);  // "1 step", "2 steps"
+
 // A table for people: columns as wide as their content.
 class TextTable {
  public:

@@ -15,6 +15,14 @@ namespace {
 
 void complain(const std::string& message) { fmt::print(stderr, "linnet: {}\n", message); }
 
+// CLI11 would only say that a subcommand is missing.
+void check_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty()) throw BadInput("a verb is required (see linnet --help)");
+  auto is_it = [&](const CLI::App* verb) { return verb->check_name(words[0]); };
+  if (!words[0].starts_with("-") && app.get_subcommands(is_it).empty())
+    throw BadInput(fmt::format("there is no verb '{}' (see linnet --help)", one_line(words[0])));
+}
+
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {  // --help, --version
     app.exit(error);
@@ -22,8 +30,7 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   std::string verb;
   for (const CLI::App* chosen : app.get_subcommands()) verb = " " + chosen->get_name();
-  std::string what = error.get_name() == "RequiredError" && verb.empty() ? "a verb is required" : one_line(error.what());
-  complain(fmt::format("{} (see linnet{} --help)", what, verb));
+  complain(fmt::format("{} (see linnet{} --help)", one_line(error.what()), verb));
   return exit_bad_input;
 }
 
@@ -47,6 +54,7 @@ int run_command(int argc, const char* const* argv) {
   int status = exit_bad_input;
   try {
     std::vector<std::string> words = with_hyphens(argc, argv);
+    check_verb(app, words);
     std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
     app.parse(reversed);
     status = action();

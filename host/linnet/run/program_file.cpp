@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -31,9 +32,9 @@ bool is_nest(const Step& step) {
 
 bool is_run(const Step& step) { return step.kind == static_cast<uint8_t>(StepKind::run); }
 
-// Catalogue indices of the kernels named behind the Program; empty without names.
-std::vector<uint32_t> named_kernels(Bytes file, uint32_t program_bytes) {
-  if (file.size() < program_bytes + names_head_bytes || word_at(file, program_bytes) != names_magic) return {};
+// Catalogue indices of the kernels named behind the Program, if they are.
+std::optional<std::vector<uint32_t>> named_kernels(Bytes file, uint32_t program_bytes) {
+  if (file.size() < program_bytes + names_head_bytes || word_at(file, program_bytes) != names_magic) return std::nullopt;
   size_t first = program_bytes + names_head_bytes, bytes = word_at(file, program_bytes + 4);
   if (bytes > file.size() - first) throw Error("the names of the Program's kernels are cut short");
   std::map<std::string, uint32_t> known;
@@ -146,18 +147,19 @@ std::vector<uint8_t> load_program_file(Bytes file) {
   const KernelTable& all = *catalogue().table.kernels;
   const Header& header = header_of(file.data());
   if (header.file_bytes > file.size()) throw Error("the Program is cut short");
-  std::vector<uint32_t> kernels = header.kernels_hash == all.hash ? std::vector<uint32_t>() : named_kernels(file, header.file_bytes);
-  if (kernels.empty()) {
+  std::optional<std::vector<uint32_t>> kernels;
+  if (header.kernels_hash != all.hash) kernels = named_kernels(file, header.file_bytes);
+  if (!kernels) {
     check(file, all);
     return {file.begin(), file.begin() + header.file_bytes};
   }
-  SmallTable own(kernels);
+  SmallTable own(*kernels);
   check(file, own.table());
   std::vector<uint8_t> program(file.begin(), file.begin() + header.file_bytes);
   reinterpret_cast<Header*>(program.data())->kernels_hash = all.hash;
   for_each_step({program.data(), program.size()}, [&](const Step& step) {
     if (!is_run(step)) return;
-    uint32_t kernel = kernels[step.kernel & (step_walks_down - 1u)];
+    uint32_t kernel = (*kernels)[step.kernel & (step_walks_down - 1u)];
     const_cast<Step&>(step).kernel = static_cast<uint16_t>((step.kernel & step_walks_down) | kernel);
   });
   check({program.data(), program.size()}, all);
