@@ -6,6 +6,7 @@
 
 #include "cli/test_command.h"
 #include "linnet/graph/network_builder.h"
+#include "linnet/model/schema.h"
 #include "linnet/run/session.h"
 #include "tests/support/models.h"
 
@@ -44,6 +45,8 @@ std::vector<uint8_t> bytes_of(const std::vector<float>& values) {
 }
 
 using Command = CommandTest;
+
+constexpr const char* digits_folder = LINNET_SOURCE_DIR "/examples/digits/";
 
 // ---- Usage ------------------------------------------------------------------------------------------------------------
 
@@ -348,6 +351,62 @@ TEST_F(Command, SignedPixelsByWishAndNotByTheLookOfSmallPictures) {
   EXPECT_THAT(read("out.raw"), ElementsAre(0, 0, 0, 0, 12, 12));
   write("float.tflite", clamp_network({1, 2, 3, 1}, Type::float32));
   expect_refused({"run", "float.tflite", "-i", "picture.bmp", "--pixels", "signed"}, "int8");
+}
+
+// The example network gets its example pictures right, as pictures and as arrays, in both types.
+TEST_F(Command, ExampleDigits) {
+  std::ifstream labels(std::string(digits_folder) + "inputs/labels.csv");
+  std::string line;
+  std::getline(labels, line);
+  int count = 0;
+  for (; std::getline(labels, line); ++count) {
+    std::string name = line.substr(0, line.find(',')), label = line.substr(line.find(',') + 1);
+    for (std::string type : {"int8", "float"})
+      for (std::string input : {name + ".png", name + "_" + type + ".npy"}) {
+        Ran ran = linnet({"run", digits_folder + ("digits_" + type + ".tflite"), "-i", digits_folder + ("inputs/" + input), "--json"});
+        ASSERT_EQ(ran.status, 0) << ran.err;
+        EXPECT_EQ(ran.err, "");
+        EXPECT_EQ(ran.json()["outputs"][0]["top_classes"][0]["class"], std::stoi(label)) << input;
+      }
+  }
+  EXPECT_EQ(count, 10);
+}
+
+// Weights that lie more than 2 GB into a (sparse) file.
+TEST_F(Command, ModelAboveTwoGigabytes) {
+  NetworkBuilder n;
+  int x = n.input(Type::float32, {1, 4});
+  int two = n.constant<float>(Type::float32, {4}, {2, 3, 5, 7});
+  n.output(n.mul(x, two));
+  write("near.tflite", n.write());
+  if (linnet({"ops", "--model", "near.tflite"}).status != 0) GTEST_SKIP() << "MUL is missing";
+  n.network.external_data = true;
+  std::vector<uint8_t> file = n.write();
+  uint64_t near = 0, far = 0x90000010;
+  for (int i = 1; near <= 1; ++i) {  // the first buffer that has data
+    ASSERT_LT(i, static_cast<int>(n.subgraph().tensors.size()) + 1);
+    try {
+      size_t at = graph::find_field(file, {{schema::Model::buffers, i}}, schema::Buffer::offset);
+      std::memcpy(&near, &file[at], sizeof near);
+      graph::overwrite(file, at, far);
+    } catch (const std::invalid_argument&) {  // it has none
+    }
+  }
+  write("far.tflite", file);
+  std::error_code error;
+  std::filesystem::resize_file(path("far.tflite"), far + 64, error);
+  if (error) GTEST_SKIP() << "no sparse file of that size here: " << error.message();
+  {
+    std::fstream stream(path("far.tflite"), std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(far));
+    stream.write(reinterpret_cast<const char*>(&file[near]), 16);
+  }
+  write("in.raw", bytes_of({1, 10, 100, 1000}));
+  for (std::string prepare : {"device", "host"}) {
+    Ran ran = linnet({"run", "far.tflite", "-i", "in.raw", "-o", "out.raw", "--prepare", prepare});
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(read("out.raw"), bytes_of({2, 30, 500, 7000}));
+  }
 }
 
 // Networks of other people: the answers that everybody expects, on this machine and on the board.
