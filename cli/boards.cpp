@@ -35,13 +35,20 @@ Json region_json(const board::Region& region) { return {{"base", region.base}, {
 int list_boards(bool json) {
   Json list = Json::array();
   list.push_back({{"board", "host"}, {"ready", true}});
-  TextTable table({{"board"}, {"core"}, {"clock MHz", TextTable::right}, {"code KB", TextTable::right}, {"RAM KB", TextTable::right},
-                   {"model KB", TextTable::right}, {"stack", TextTable::right}, {"run --on"}});
+  TextTable table({{"board"},
+                   {"core"},
+                   {"clock MHz", TextTable::right},
+                   {"code KB", TextTable::right},
+                   {"RAM KB", TextTable::right},
+                   {"model KB", TextTable::right},
+                   {"stack", TextTable::right},
+                   {"run --on"}});
   table.add({"host", "this machine", "", "", "", "", "", "ready"});
   for (const board::Board& board : board::boards()) {
     Missing problem = missing(board);
-    table.add({std::string(board.name), std::string(board.core), fmt::format("{:g}", board.clock_hz / 1e6), std::to_string(board.code.bytes / 1024),
-               std::to_string(board.ram.bytes / 1024), std::to_string(board.blobs.bytes / 1024), std::to_string(board.stack_bytes),
+    table.add({std::string(board.name), std::string(board.core), fmt::format("{:g}", board.clock_hz / 1e6),
+               std::to_string(board.code.bytes / 1024), std::to_string(board.ram.bytes / 1024),
+               std::to_string(board.blobs.bytes / 1024), std::to_string(board.stack_bytes),
                problem.what.empty() ? "ready" : problem.what});
     Json entry = {{"board", board.name},
                   {"core", board.core},
@@ -56,8 +63,10 @@ int list_boards(bool json) {
     if (!problem.what.empty()) entry["missing"] = problem.message;
     list.push_back(std::move(entry));
   }
-  if (json) print_json({{"boards", std::move(list)}});
-  else fmt::print("{}", table.text());
+  if (json)
+    print_json({{"boards", std::move(list)}});
+  else
+    fmt::print("{}", table.text());
   return exit_done;
 }
 

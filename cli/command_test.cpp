@@ -48,7 +48,8 @@ using Command = CommandTest;
 
 constexpr const char* digits_folder = LINNET_SOURCE_DIR "/examples/digits/";
 
-// ---- Usage ------------------------------------------------------------------------------------------------------------
+// ---- Usage
+// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(Command, UsageErrors) {
   expect_refused({}, "a verb is required");
@@ -98,7 +99,8 @@ TEST_F(Command, DamagedModelsNeverCrash) {
 TEST_F(Command, AllUnsupportedOperatorsInOneMessage) {
   NetworkBuilder n;
   int x = n.input(Type::float32, {1, 4});
-  for (const char* name : {"First", "Second", "Third"}) x = n.custom(name, {x}, {.type = Type::float32, .shape = {1, 4}});
+  for (const char* name : {"First", "Second", "Third"})
+    x = n.custom(name, {x}, {.type = Type::float32, .shape = {1, 4}});
   n.output(x);
   write("custom.tflite", n.write());
   for (const char* verb : {"run", "inspect"}) {
@@ -106,7 +108,8 @@ TEST_F(Command, AllUnsupportedOperatorsInOneMessage) {
     EXPECT_EQ(ran.status, 2);
     EXPECT_EQ(ran.out, "");
     EXPECT_THAT(ran.err, HasSubstr("custom.tflite: 3 operators stand in the way"));
-    for (const char* part : {"operator 0 (First", "operator 1 (Second", "operator 2 (Third", "float32"}) EXPECT_THAT(ran.err, HasSubstr(part));
+    for (const char* part : {"operator 0 (First", "operator 1 (Second", "operator 2 (Third", "float32"})
+      EXPECT_THAT(ran.err, HasSubstr(part));
   }
   Ran ran = linnet({"ops", "--model", "custom.tflite"});
   EXPECT_EQ(ran.status, 1);
@@ -117,7 +120,8 @@ TEST_F(Command, AllUnsupportedOperatorsInOneMessage) {
   EXPECT_EQ(json.json()["supported"], false);
 }
 
-// ---- inspect ----------------------------------------------------------------------------------------------------------
+// ---- inspect
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(Command, InspectJson) {
   write("clamp.tflite", clamp_network());
@@ -156,13 +160,19 @@ TEST_F(Command, InspectMarksOnePeakAndKeepsColumns) {
   EXPECT_THAT(ran.out, HasSubstr("peak: 128 bytes live at step 0 (RELU)"));
 }
 
-// ---- run: numbers -----------------------------------------------------------------------------------------------------
+// ---- run: numbers
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(Command, RunsAllWays) {
   write("clamp.tflite", clamp_network());
   write("in.raw", std::vector<int8_t>{-100, -1, 0, 5, 12, 100});
-  for (std::vector<std::string> how : {std::vector<std::string>{}, {"--prepare", "host"}, {"--prepare=device"}, {"--num_runs", "3"},
-                                       {"--kernels", "reference"}, {"--prepare", "host", "--kernels=reference"}, {"--on", "host", "--memory", "static"}}) {
+  for (std::vector<std::string> how : {std::vector<std::string>{},
+                                       {"--prepare", "host"},
+                                       {"--prepare=device"},
+                                       {"--num_runs", "3"},
+                                       {"--kernels", "reference"},
+                                       {"--prepare", "host", "--kernels=reference"},
+                                       {"--on", "host", "--memory", "static"}}) {
     std::vector<std::string> words = {"run", "clamp.tflite", "-i", "in.raw", "-o", "out.raw"};
     words.insert(words.end(), how.begin(), how.end());
     Ran ran = linnet(words);
@@ -242,12 +252,14 @@ TEST_F(Command, OptionsThatMakeNoSense) {
   expect_refused({"export", "clamp.tflite", "-o", "d", "--name", "two words"}, "two_words");
 }
 
-// ---- run: files -------------------------------------------------------------------------------------------------------
+// ---- run: files
+// -------------------------------------------------------------------------------------------------------
 
 TEST_F(Command, InputsOfTheWrongKind) {
   write("clamp.tflite", clamp_network());
   write("short.raw", std::vector<int8_t>{1, 2, 3});
-  expect_refused({"run", "clamp.tflite", "-i", "short.raw"}, "short.raw: the file has 3 bytes, but input 0 'picture' is int8 1x2x3x1 (6 bytes)");
+  expect_refused({"run", "clamp.tflite", "-i", "short.raw"},
+                 "short.raw: the file has 3 bytes, but input 0 'picture' is int8 1x2x3x1 (6 bytes)");
   expect_refused({"run", "clamp.tflite", "-i", "absent.raw"}, "absent.raw");
   expect_refused({"run", "clamp.tflite", "-i", "."}, "directory");
   write("six.raw", std::vector<int8_t>(6));
@@ -267,8 +279,10 @@ TEST_F(Command, SeveralInputsByOrderAndByName) {
   write("four.raw", bytes_of({1, -2, 3, -4}));
   write("two.raw", bytes_of({-5, 6}));
   std::vector<uint8_t> big = bytes_of({1, 0, 3, 0}), small = bytes_of({0, 6});
-  for (std::vector<std::string> inputs : {std::vector<std::string>{"-i", "four.raw", "-i", "two.raw"}, {"-i", "right=two.raw", "-i", "left=four.raw"},
-                                          {"-i", "second=two.raw", "-i", "four.raw"}, {"--input", "1=two.raw", "--input", "0=four.raw"}}) {
+  for (std::vector<std::string> inputs : {std::vector<std::string>{"-i", "four.raw", "-i", "two.raw"},
+                                          {"-i", "right=two.raw", "-i", "left=four.raw"},
+                                          {"-i", "second=two.raw", "-i", "four.raw"},
+                                          {"--input", "1=two.raw", "--input", "0=four.raw"}}) {
     std::vector<std::string> words = {"run", "two.tflite", "-o", "small=s.raw", "-o", "b.raw"};
     words.insert(words.end(), inputs.begin(), inputs.end());
     Ran ran = linnet(words);
@@ -291,7 +305,8 @@ TEST_F(Command, NumpyFilesThereAndBack) {
   write("cut.npy", std::vector<uint8_t>(npy.begin(), npy.end() - 1));
   expect_refused({"run", "clamp.tflite", "-i", "cut.npy"}, "cut.npy");
   write("wide.tflite", clamp_network({1, 6}));
-  expect_refused({"run", "wide.tflite", "-i", "out.npy"}, "the array's shape is 1x2x3x1, but input 0 'picture' is int8 1x6");
+  expect_refused({"run", "wide.tflite", "-i", "out.npy"},
+                 "the array's shape is 1x2x3x1, but input 0 'picture' is int8 1x6");
   write("float.tflite", clamp_network({1, 2, 3, 1}, Type::float32));
   expect_refused({"run", "float.tflite", "-i", "out.npy"}, "element type");
   write("plane.tflite", clamp_network({2, 3}));  // the same without dimensions of 1
@@ -317,7 +332,8 @@ std::vector<uint8_t> bitmap(const std::vector<std::array<uint8_t, 3>>& rgb) {
 }
 
 TEST_F(Command, PicturesBecomeTensors) {
-  write("picture.bmp", bitmap({{128, 128, 128}, {129, 129, 129}, {130, 130, 130}, {0, 0, 0}, {255, 255, 255}, {138, 138, 138}}));
+  write("picture.bmp",
+        bitmap({{128, 128, 128}, {129, 129, 129}, {130, 130, 130}, {0, 0, 0}, {255, 255, 255}, {138, 138, 138}}));
   write("grey.tflite", clamp_network());
   ASSERT_EQ(linnet({"run", "grey.tflite", "-i", "picture.bmp", "-o", "out.raw"}).status, 0);
   EXPECT_THAT(read("out.raw"), ElementsAre(0, 1, 2, 0, 12, 10));
@@ -332,7 +348,8 @@ TEST_F(Command, PicturesBecomeTensors) {
   EXPECT_FLOAT_EQ(ran.json()["outputs"][0]["values"][5], 138 / 255.0f);
 
   write("tall.tflite", clamp_network({1, 3, 2, 1}));
-  expect_refused({"run", "tall.tflite", "-i", "picture.bmp"}, "the image is 2 pixels high and 3 wide, but input 0 'picture' is int8 1x3x2x1");
+  expect_refused({"run", "tall.tflite", "-i", "picture.bmp"},
+                 "the image is 2 pixels high and 3 wide, but input 0 'picture' is int8 1x3x2x1");
   write("many.tflite", clamp_network({1, 2, 3, 8}));
   expect_refused({"run", "many.tflite", "-i", "picture.bmp"}, "1 or 3 channels");
   std::vector<uint8_t> cut = read("picture.bmp");
@@ -342,7 +359,8 @@ TEST_F(Command, PicturesBecomeTensors) {
 }
 
 TEST_F(Command, SignedPixelsByWishAndNotByTheLookOfSmallPictures) {
-  write("picture.bmp", bitmap({{0, 0, 0}, {1, 1, 1}, {127, 127, 127}, {128, 128, 128}, {255, 255, 255}, {254, 254, 254}}));
+  write("picture.bmp",
+        bitmap({{0, 0, 0}, {1, 1, 1}, {127, 127, 127}, {128, 128, 128}, {255, 255, 255}, {254, 254, 254}}));
   write("grey.tflite", clamp_network());
   ASSERT_EQ(linnet({"run", "grey.tflite", "-i", "picture.bmp", "-o", "out.raw", "--pixels", "signed"}).status, 0);
   EXPECT_THAT(read("out.raw"), ElementsAre(0, 1, 12, 0, 0, 0));
@@ -363,7 +381,8 @@ TEST_F(Command, ExampleDigits) {
     std::string name = line.substr(0, line.find(',')), label = line.substr(line.find(',') + 1);
     for (std::string type : {"int8", "float"})
       for (std::string input : {name + ".png", name + "_" + type + ".npy"}) {
-        Ran ran = linnet({"run", digits_folder + ("digits_" + type + ".tflite"), "-i", digits_folder + ("inputs/" + input), "--json"});
+        Ran ran = linnet({"run", digits_folder + ("digits_" + type + ".tflite"), "-i",
+                          digits_folder + ("inputs/" + input), "--json"});
         ASSERT_EQ(ran.status, 0) << ran.err;
         EXPECT_EQ(ran.err, "");
         EXPECT_EQ(ran.json()["outputs"][0]["top_classes"][0]["class"], std::stoi(label)) << input;
@@ -414,7 +433,8 @@ class PersonDetect : public CommandTest {
  protected:
   void expect_person(const std::string& picture, bool person, std::vector<std::string> how) {
     std::string folder = linnet::test::models_folder().string();
-    std::vector<std::string> words = {"run", folder + "/tflite_micro/person_detect.tflite", "-i", folder + "/inputs/" + picture, "--json"};
+    std::vector<std::string> words = {"run", folder + "/tflite_micro/person_detect.tflite", "-i",
+                                      folder + "/inputs/" + picture, "--json"};
     words.insert(words.end(), how.begin(), how.end());
     Ran ran = linnet(words);
     ASSERT_EQ(ran.status, 0) << ran.err;
@@ -443,7 +463,18 @@ TEST_F(PersonDetect, OnTheBoard) {
   expect_both({"--on", "mps2-an386", "--prepare", "host"});
 }
 
-// ---- Boards -----------------------------------------------------------------------------------------------------------
+// ---- Boards
+// -----------------------------------------------------------------------------------------------------------
+
+// Without emulator (or firmware) the message says what to install.
+TEST_F(Command, WhatABoardNeedsIsNamed) {
+  write("clamp.tflite", clamp_network());
+  Ran ran = run({"/usr/bin/env", "-i", "PATH=/nonexistent", std::string(LINNET_BINARY_DIR) + "/linnet", "run",
+                 "clamp.tflite", "--on", "mps2-an386"});
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("apt install"));
+}
 
 class OnBoard : public CommandTest {
  protected:
@@ -458,7 +489,8 @@ TEST_F(OnBoard, SameNumbersAsOnTheHost) {
   write("four.raw", bytes_of({1, -2, 3, -4}));
   write("two.raw", bytes_of({-5, 6}));
   ASSERT_EQ(linnet({"export", "two.tflite", "-o", "s"}).status, 0);
-  for (std::vector<std::string> how : {std::vector<std::string>{"two.tflite"}, {"two.tflite", "--prepare", "host"}, {"s/two.lnnp"}}) {
+  for (std::vector<std::string> how :
+       {std::vector<std::string>{"two.tflite"}, {"two.tflite", "--prepare", "host"}, {"s/two.lnnp"}}) {
     std::vector<std::string> words = {"run", "-i", "four.raw", "-i", "two.raw", "--json"};
     words.insert(words.end(), how.begin(), how.end());
     if (how[0] == "two.tflite") words.push_back("--nodes");
@@ -481,6 +513,15 @@ TEST_F(OnBoard, SameNumbersAsOnTheHost) {
   }
 }
 
+TEST_F(OnBoard, FileNamesOfEveryKind) {
+  write("a model, of mine.tflite", clamp_network());
+  write("its input.raw", std::vector<int8_t>{-100, -1, 0, 5, 12, 100});
+  Ran ran =
+      linnet({"run", "a model, of mine.tflite", "-i", "its input.raw", "-o", "its output.raw", "--on", "mps2-an386"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(read("its output.raw"), ElementsAre(0, 0, 0, 5, 12, 12));
+}
+
 TEST_F(OnBoard, TooLargeIsANo) {
   write("large.tflite", clamp_network({1, 1500, 1500, 1}));  // two buffers of 2.2 MB do not fit 4 MB
   Ran ran = linnet({"run", "large.tflite", "--on", "mps2-an386"});
@@ -488,7 +529,8 @@ TEST_F(OnBoard, TooLargeIsANo) {
   EXPECT_THAT(ran.err, HasSubstr("more than mps2-an386 has"));
 }
 
-// ---- Files that are there completely or not at all ------------------------------------------------------------------------
+// ---- Files that are there completely or not at all
+// ------------------------------------------------------------------------
 
 TEST_F(Command, OutputFilesAreCompleteOrAbsent) {
   write("two.tflite", two_way_network());
@@ -515,7 +557,8 @@ TEST_F(Command, FullStandardOutputIsAnError) {
   EXPECT_THAT(ran.err, HasSubstr("standard output"));
 }
 
-// ---- ops, boards ------------------------------------------------------------------------------------------------------
+// ---- ops, boards
+// ------------------------------------------------------------------------------------------------------
 
 TEST_F(Command, OperatorsAndBoards) {
   nlohmann::json ops = linnet({"ops", "--json"}).json();

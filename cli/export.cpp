@@ -32,7 +32,8 @@ struct Options {
 std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& loaded) {
   if (loaded.is_program()) {
     if (options.caller_inputs || options.caller_outputs)
-      throw BadInput(fmt::format("{}: who owns the buffers of a Program is decided already; give the .tflite", loaded.path()));
+      throw BadInput(
+          fmt::format("{}: who owns the buffers of a Program is decided already; give the .tflite", loaded.path()));
     return {loaded.program().begin(), loaded.program().end()};
   }
   ProgramOptions how;
@@ -45,8 +46,10 @@ std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& lo
 int export_sources(const Options& options) {
   if (options.as != "cmake") throw BadInput(fmt::format("--as {}: there is no such form; it is cmake", options.as));
   LoadedModel loaded(options.model);
-  std::string name = options.name.empty() ? identifier(std::filesystem::path(options.model).stem().string()) : options.name;
-  if (name != identifier(name)) throw BadInput(fmt::format("--name {}: a C++ namespace cannot be called so; {} would do", name, identifier(name)));
+  std::string name =
+      options.name.empty() ? identifier(std::filesystem::path(options.model).stem().string()) : options.name;
+  if (name != identifier(name))
+    throw BadInput(fmt::format("--name {}: a C++ namespace cannot be called so; {} would do", name, identifier(name)));
 
   std::vector<uint8_t> whole = whole_program(options, loaded);
   std::vector<uint32_t> kernels = kernels_used({whole.data(), whole.size()});
@@ -62,11 +65,16 @@ int export_sources(const Options& options) {
   files.add(path(name + ".lnnp"), program_file({program.data(), program.size()}, kernels));
   files.commit();
   if (options.json)
-    print_json({{"name", name}, {"directory", options.directory}, {"files", {name + ".h", name + ".cpp", "CMakeLists.txt", name + ".lnnp"}},
-                {"program_bytes", program.size()}, {"arena_bytes", sources.arena_bytes}, {"kernels", sources.kernels}});
+    print_json({{"name", name},
+                {"directory", options.directory},
+                {"files", {name + ".h", name + ".cpp", "CMakeLists.txt", name + ".lnnp"}},
+                {"program_bytes", program.size()},
+                {"arena_bytes", sources.arena_bytes},
+                {"kernels", sources.kernels}});
   else
-    fmt::print("{}: {}.h, {}.cpp, CMakeLists.txt, {}.lnnp: a Program of {} bytes, {}, an arena of {} bytes\n", options.directory,
-               name, name, name, program.size(), counted(kernels.size(), "kernel"), sources.arena_bytes);
+    fmt::print("{}: {}.h, {}.cpp, CMakeLists.txt, {}.lnnp: a Program of {} bytes, {}, an arena of {} bytes\n",
+               options.directory, name, name, name, program.size(), counted(kernels.size(), "kernel"),
+               sources.arena_bytes);
   return exit_done;
 }
 
@@ -79,7 +87,8 @@ void add_export(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->directory, "Directory for the sources")->type_name("DIR")->required();
   verb->add_option("--as", options->as, "Form of the sources: cmake")->capture_default_str();
   verb->add_option("--name", options->name, "Namespace and file name; default: the model's file name");
-  verb->add_flag("--caller-inputs", options->caller_inputs, "Inputs lie in buffers that the firmware gives (bind_input)");
+  verb->add_flag("--caller-inputs", options->caller_inputs,
+                 "Inputs lie in buffers that the firmware gives (bind_input)");
   verb->add_flag("--caller-outputs", options->caller_outputs, "Likewise outputs (bind_output)");
   verb->add_flag("--json", options->json, "Print one JSON object");
   verb->callback([&action, options] { action = [options] { return export_sources(*options); }; });

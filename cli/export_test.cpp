@@ -40,9 +40,11 @@ int main(int, char** argv) {
   for (uint32_t i = 0; i < net.output_count(); ++i) std::fwrite(net.output(i).data<uint8_t>(), 1, net.output(i).bytes(), out);
   std::fclose(out);
 }
-)", name));
-    Ran ran = run({"/usr/bin/env", "g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-ffp-contract=off",
-                   "-I", LINNET_SOURCE_DIR "/device", "-I", folder, "main.cpp", folder + "/" + name + ".cpp", "-o", "firmware"});
+)",
+                                name));
+    Ran ran = run({"/usr/bin/env", "g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Wshadow", "-Werror",
+                   "-ffp-contract=off", "-I", LINNET_SOURCE_DIR "/device", "-I", folder, "main.cpp",
+                   folder + "/" + name + ".cpp", "-o", "firmware"});
     ASSERT_EQ(ran.status, 0) << ran.err;
   }
 
@@ -114,7 +116,8 @@ TEST_F(Export, EveryKernelOfTheCatalogueCanBeNamed) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_EQ(kernels_hash(indices), catalogue().table.kernels->hash);
   if (!board::find_program("arm-none-eabi-g++")) return;
-  ran = run({"/usr/bin/env", "arm-none-eabi-g++", "-std=c++17", "-mcpu=cortex-m4", "-fsyntax-only", "-I", LINNET_SOURCE_DIR "/device", "all.cpp"});
+  ran = run({"/usr/bin/env", "arm-none-eabi-g++", "-std=c++17", "-mcpu=cortex-m4", "-fsyntax-only", "-I",
+             LINNET_SOURCE_DIR "/device", "all.cpp"});
   EXPECT_EQ(ran.status, 0) << ran.err;
 }
 

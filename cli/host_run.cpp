@@ -99,7 +99,8 @@ MemoryNeed memory_need(const LoadedModel& loaded, const BuiltProgram* built, con
   need.scratch_bytes = scratch_bytes(program, kernels_of(options));
   if (built && options.built_on_device) {
     need.arena_bytes = built->arena_bytes_built();
-    need.persistent_bytes = need.arena_bytes - std::max(activations, align_up(built->table_bytes, persistent_alignment));
+    need.persistent_bytes =
+        need.arena_bytes - std::max(activations, align_up(built->table_bytes, persistent_alignment));
   } else {
     need.persistent_bytes = align_up(header.persistent_bytes, persistent_alignment) + Interpreter::bases_bytes(header);
     need.arena_bytes = activations + need.persistent_bytes;
@@ -132,14 +133,17 @@ RunResult run_on_host(const LoadedModel& loaded, const std::vector<TensorBytes>&
                             : net.init(program, kernels_of(options), arena.span(), resources);
   if (status.code() == Code::out_of_memory)
     throw AnswerIsNo(too_small(loaded.path(), static_cast<uint32_t>(arena.span().size()), result.need.arena_bytes));
-  if (!status.ok()) throw Error(loaded.path() + ": " + describe(status, net.where(), built ? &loaded.model() : nullptr));
+  if (!status.ok())
+    throw Error(loaded.path() + ": " + describe(status, net.where(), built ? &loaded.model() : nullptr));
   CallerBuffers buffers;
   buffers.bind(net, loaded);
   for (uint32_t i = 0; i < options.runs; ++i) {
     net.reset();
     auto once = [&] { result.outputs = infer(net, inputs); };
-    if (i == 0) result.stack_bytes = stack_bytes_of(once);
-    else once();
+    if (i == 0)
+      result.stack_bytes = stack_bytes_of(once);
+    else
+      once();
   }
   if (!arena.intact() || !second.intact()) throw Error(loaded.path() + ": the inference wrote outside its arena");
   if (options.node_checksums) {

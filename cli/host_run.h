@@ -11,11 +11,11 @@
 namespace linnet::cli {
 
 struct RunOptions {
-  bool built_on_device = true;             // a .tflite: the Program is built in the arena, else ahead of time
-  std::optional<uint32_t> arena_bytes;     // else what is needed
-  uint32_t runs = 1;                       // each from fresh state
+  bool built_on_device = true;          // a .tflite: the Program is built in the arena, else ahead of time
+  std::optional<uint32_t> arena_bytes;  // else what is needed
+  uint32_t runs = 1;                    // each from fresh state
   bool node_checksums = false;
-  const BuildTable* table = nullptr;       // the kernels that may be used
+  const BuildTable* table = nullptr;  // the kernels that may be used
 };
 
 struct RunResult {

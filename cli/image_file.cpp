@@ -45,7 +45,10 @@ Look look_of(const uint8_t* pixels, int height, int width, uint8_t flip) {
   double sum = 0, squares = 0, count = double(height) * width;
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
-      auto at = [&](int row, int column) { return static_cast<int>(pixels[static_cast<size_t>(row) * static_cast<size_t>(width) + static_cast<size_t>(column)] ^ flip); };
+      auto at = [&](int row, int column) {
+        return static_cast<int>(
+            pixels[static_cast<size_t>(row) * static_cast<size_t>(width) + static_cast<size_t>(column)] ^ flip);
+      };
       int p = at(y, x);
       if (y > 0) look.roughness += std::abs(p - at(y - 1, x));
       if (x > 0) look.roughness += std::abs(p - at(y, x - 1));

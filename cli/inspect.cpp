@@ -20,14 +20,17 @@ struct Options {
   bool json = false;
 };
 
-// ---- For people -------------------------------------------------------------------------------------------------------
+// ---- For people
+// -------------------------------------------------------------------------------------------------------
 
 std::string ports_text(const char* title, const std::vector<PortInfo>& ports) {
   TextTable table({{title}, {}, {}, {}, {}});
   for (size_t i = 0; i < ports.size(); ++i) {
     const PortInfo& port = ports[i];
-    std::string quantization = port.scale == 0 ? "" : fmt::format("scale {:.7g}, zero point {}", port.scale, port.zero_point);
-    table.add({std::to_string(i), short_name(port.name), type_text(port.type, port.dims), fmt::format("{} bytes", port.bytes), quantization});
+    std::string quantization =
+        port.scale == 0 ? "" : fmt::format("scale {:.7g}, zero point {}", port.scale, port.zero_point);
+    table.add({std::to_string(i), short_name(port.name), type_text(port.type, port.dims),
+               fmt::format("{} bytes", port.bytes), quantization});
   }
   return table.text();
 }
@@ -46,7 +49,8 @@ std::string data_flow(const Model& model, const NodeFacts& node) {
 std::string output_text_of(const Model& model, const NodeFacts& node) {
   Model::Subgraph graph = model.subgraph(static_cast<uint32_t>(node.subgraph));
   for (int32_t t : node.outputs)
-    if (t >= 0) return type_text(graph.tensor(static_cast<uint32_t>(t)).type(), dims_of(graph.tensor(static_cast<uint32_t>(t))));
+    if (t >= 0)
+      return type_text(graph.tensor(static_cast<uint32_t>(t)).type(), dims_of(graph.tensor(static_cast<uint32_t>(t))));
   return "";
 }
 
@@ -55,37 +59,50 @@ std::string node_label(const Model& model, const NodeFacts& node) {
 }
 
 std::string operators_text(const Model& model, const NetworkFacts& facts) {
-  TextTable table({{"step", TextTable::right}, {"operator"}, {"tensors"}, {"output"}, {"MACs", TextTable::right},
-                   {"weights", TextTable::right}, {"live bytes", TextTable::right}, {}});
+  TextTable table({{"step", TextTable::right},
+                   {"operator"},
+                   {"tensors"},
+                   {"output"},
+                   {"MACs", TextTable::right},
+                   {"weights", TextTable::right},
+                   {"live bytes", TextTable::right},
+                   {}});
   for (size_t i = 0; i < facts.nodes.size(); ++i) {
     const NodeFacts& node = facts.nodes[i];
-    table.add({node_label(model, node), node.name, data_flow(model, node), output_text_of(model, node), std::to_string(node.macs),
-               std::to_string(node.weights_bytes), std::to_string(node.live_bytes), i == facts.peak_node ? "<- peak" : ""});
+    table.add({node_label(model, node), node.name, data_flow(model, node), output_text_of(model, node),
+               std::to_string(node.macs), std::to_string(node.weights_bytes), std::to_string(node.live_bytes),
+               i == facts.peak_node ? "<- peak" : ""});
   }
   return table.text();
 }
 
 std::string memory_text(const NetworkFacts& facts) {
-  TextTable table({{"memory in bytes"}, {"arena", TextTable::right}, {"activations", TextTable::right}, {"of it scratch", TextTable::right},
+  TextTable table({{"memory in bytes"},
+                   {"arena", TextTable::right},
+                   {"activations", TextTable::right},
+                   {"of it scratch", TextTable::right},
                    {"persistent", TextTable::right}});
-  for (auto [name, need] : {std::pair{"Program built on the device", facts.device}, std::pair{"Program made ahead of time", facts.host}})
-    table.add({name, std::to_string(need.arena_bytes), std::to_string(need.activation_bytes), std::to_string(need.scratch_bytes),
-               std::to_string(need.persistent_bytes)});
+  for (auto [name, need] :
+       {std::pair{"Program built on the device", facts.device}, std::pair{"Program made ahead of time", facts.host}})
+    table.add({name, std::to_string(need.arena_bytes), std::to_string(need.activation_bytes),
+               std::to_string(need.scratch_bytes), std::to_string(need.persistent_bytes)});
   return table.text();
 }
 
 void print_model(const LoadedModel& loaded, const NetworkFacts& facts) {
   const Model& model = loaded.model();
-  fmt::print("{}: {}, {} MACs, {} bytes of weights\n\n", loaded.path(), counted(facts.nodes.size(), "operator"), facts.macs, facts.weights_bytes);
+  fmt::print("{}: {}, {} MACs, {} bytes of weights\n\n", loaded.path(), counted(facts.nodes.size(), "operator"),
+             facts.macs, facts.weights_bytes);
   fmt::print("{}{}\n", ports_text("inputs", loaded.inputs()), ports_text("outputs", loaded.outputs()));
   fmt::print("{}\n", operators_text(model, facts));
   if (!facts.nodes.empty())
-    fmt::print("peak: {} bytes live at step {} ({})\n", facts.peak_bytes, node_label(model, facts.nodes[facts.peak_node]),
-               facts.nodes[facts.peak_node].name);
+    fmt::print("peak: {} bytes live at step {} ({})\n", facts.peak_bytes,
+               node_label(model, facts.nodes[facts.peak_node]), facts.nodes[facts.peak_node].name);
   fmt::print("{}", memory_text(facts));
 }
 
-// ---- JSON -------------------------------------------------------------------------------------------------------------
+// ---- JSON
+// -------------------------------------------------------------------------------------------------------------
 
 Json ports_json(const std::vector<PortInfo>& ports) {
   Json list = Json::array();
@@ -118,7 +135,8 @@ Json tensors_json(const Model& model) {
 
 Json kernel_names(const std::vector<uint32_t>& kernels) {
   Json names = Json::array();
-  for (uint32_t k : kernels) names.push_back(fmt::format("{}/{}", catalogue().kernels[k].set, catalogue().kernels[k].computation));
+  for (uint32_t k : kernels)
+    names.push_back(fmt::format("{}/{}", catalogue().kernels[k].set, catalogue().kernels[k].computation));
   return names;
 }
 
@@ -152,7 +170,8 @@ Json model_json(const LoadedModel& loaded, const NetworkFacts& facts) {
   return json;
 }
 
-// ---- Programs ---------------------------------------------------------------------------------------------------------
+// ---- Programs
+// ---------------------------------------------------------------------------------------------------------
 
 struct ProgramStep {
   std::string kind;
@@ -165,15 +184,27 @@ std::vector<ProgramStep> program_steps(Bytes program) {
     switch (static_cast<StepKind>(step.kind)) {
       case StepKind::run: {
         const KernelInfo& kernel = catalogue().kernels[step.kernel & (step_walks_down - 1u)];
-        steps.push_back({fmt::format("{}/{}", kernel.set, kernel.computation), kernel.cost(program.data() + step.params).macs});
+        steps.push_back(
+            {fmt::format("{}/{}", kernel.set, kernel.computation), kernel.cost(program.data() + step.params).macs});
         break;
       }
-      case StepKind::move: steps.push_back({"move"}); break;
-      case StepKind::fill: steps.push_back({"fill"}); break;
-      case StepKind::branch: steps.push_back({"branch"}); break;
-      case StepKind::jump: steps.push_back({"jump"}); break;
-      case StepKind::end: break;
-      default: steps.push_back({"control"}); break;
+      case StepKind::move:
+        steps.push_back({"move"});
+        break;
+      case StepKind::fill:
+        steps.push_back({"fill"});
+        break;
+      case StepKind::branch:
+        steps.push_back({"branch"});
+        break;
+      case StepKind::jump:
+        steps.push_back({"jump"});
+        break;
+      case StepKind::end:
+        break;
+      default:
+        steps.push_back({"control"});
+        break;
     }
   });
   return steps;
@@ -190,11 +221,13 @@ void print_program(const LoadedModel& loaded) {
   std::vector<ProgramStep> steps = program_steps(loaded.program());
   MemoryNeed need = program_need(loaded.program());
   TextTable table({{"step", TextTable::right}, {"kernel"}, {"MACs", TextTable::right}});
-  for (size_t i = 0; i < steps.size(); ++i) table.add({std::to_string(i), steps[i].kind, std::to_string(steps[i].macs)});
-  fmt::print("{}: a Program of {}, {} bytes\n\n{}{}\n{}\n", loaded.path(), counted(steps.size(), "step"), loaded.program().size(),
-             ports_text("inputs", loaded.inputs()), ports_text("outputs", loaded.outputs()), table.text());
-  fmt::print("arena: {} bytes = {} of activations (of it {} scratch) + {} persistent\n", need.arena_bytes, need.activation_bytes,
-             need.scratch_bytes, need.persistent_bytes);
+  for (size_t i = 0; i < steps.size(); ++i)
+    table.add({std::to_string(i), steps[i].kind, std::to_string(steps[i].macs)});
+  fmt::print("{}: a Program of {}, {} bytes\n\n{}{}\n{}\n", loaded.path(), counted(steps.size(), "step"),
+             loaded.program().size(), ports_text("inputs", loaded.inputs()), ports_text("outputs", loaded.outputs()),
+             table.text());
+  fmt::print("arena: {} bytes = {} of activations (of it {} scratch) + {} persistent\n", need.arena_bytes,
+             need.activation_bytes, need.scratch_bytes, need.persistent_bytes);
 }
 
 Json program_json(const LoadedModel& loaded) {
@@ -216,13 +249,17 @@ Json program_json(const LoadedModel& loaded) {
 int inspect(const Options& options) {
   LoadedModel loaded(options.model);
   if (loaded.is_program()) {
-    if (options.json) print_json(program_json(loaded));
-    else print_program(loaded);
+    if (options.json)
+      print_json(program_json(loaded));
+    else
+      print_program(loaded);
     return exit_done;
   }
   NetworkFacts facts = about_model(loaded, [&] { return network_facts(loaded.model()); });
-  if (options.json) print_json(model_json(loaded, facts));
-  else print_model(loaded, facts);
+  if (options.json)
+    print_json(model_json(loaded, facts));
+  else
+    print_model(loaded, facts);
   return exit_done;
 }
 

@@ -30,7 +30,8 @@ PortInfo model_port(const Model& model, int32_t tensor_index, bool input) {
     if (signature.subgraph() != 0) continue;
     for (uint32_t i = 0; i < (input ? signature.input_count() : signature.output_count()); ++i) {
       Model::NamedTensor named = input ? signature.input(i) : signature.output(i);
-      if (port.signature_name.empty() && named.tensor() == static_cast<uint32_t>(tensor_index)) port.signature_name = named.name();
+      if (port.signature_name.empty() && named.tensor() == static_cast<uint32_t>(tensor_index))
+        port.signature_name = named.name();
     }
   }
   return port;
@@ -103,12 +104,13 @@ std::vector<std::string> files_by_port(const std::vector<std::string>& words, co
       if (word.find('=') != word.npos && !std::filesystem::exists(word)) {
         std::vector<std::string> names;
         for (const PortInfo& p : ports) names.push_back(one_line(p.signature_name.empty() ? p.name : p.signature_name));
-        throw BadInput(fmt::format("{} {}: there is no {} of that name; the model's are: {}", option, one_line(word), what,
-                                   fmt::join(names, ", ")));
+        throw BadInput(fmt::format("{} {}: there is no {} of that name; the model's are: {}", option, one_line(word),
+                                   what, fmt::join(names, ", ")));
       }
       while (next < files.size() && !files[next].empty()) ++next;
       if (next == files.size())
-        throw BadInput(fmt::format("{} {}: the model has only {} {}{}", option, word, ports.size(), what, ports.size() == 1 ? "" : "s"));
+        throw BadInput(fmt::format("{} {}: the model has only {} {}{}", option, word, ports.size(), what,
+                                   ports.size() == 1 ? "" : "s"));
       port = static_cast<int>(next);
     }
     std::string& slot = files[static_cast<size_t>(port)];

@@ -47,8 +47,8 @@ class LoadedModel {
 // Which of `ports` a name means: a tensor's or a signature's name, or a number. -1: none.
 int find_port(const std::vector<PortInfo>& ports, const std::string& name);
 
-// Splits words of -i or -o ("FILE" in the order of the ports, or "NAME=FILE") by port; empty where none is given. Throws
-// BadInput for unknown or repeated ones. `option`: "-i". `what`: "input".
+// Splits words of -i or -o ("FILE" in the order of the ports, or "NAME=FILE") by port; empty where none is given.
+// Throws BadInput for unknown or repeated ones. `option`: "-i". `what`: "input".
 std::vector<std::string> files_by_port(const std::vector<std::string>& words, const std::vector<PortInfo>& ports,
                                        const std::string& option, const std::string& what);
 

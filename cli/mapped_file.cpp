@@ -28,8 +28,10 @@ MappedFile::MappedFile(const std::string& path) {
   } else {
     size_ = static_cast<size_t>(status.st_size);
     void* at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, handle, 0);
-    if (at == MAP_FAILED) problem = reason();
-    else data_ = static_cast<const uint8_t*>(at);
+    if (at == MAP_FAILED)
+      problem = reason();
+    else
+      data_ = static_cast<const uint8_t*>(at);
   }
   ::close(handle);
   if (!problem.empty()) throw BadInput(fmt::format("cannot read '{}': {}", path, problem));

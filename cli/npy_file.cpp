@@ -16,13 +16,14 @@ namespace {
 constexpr size_t magic_bytes = 6, longest_header_bytes = 0x7000;
 
 struct Preamble {
-  std::string header;      // the dictionary, with its line break
+  std::string header;  // the dictionary, with its line break
   size_t data_offset = 0;
 };
 
 // What stands before the header. xtensor trusts the length, so it is checked here.
 Preamble preamble_of(const std::vector<uint8_t>& file) {
-  if (file.size() < 12 || std::memcmp(file.data(), "\x93NUMPY", magic_bytes) != 0) throw Error("this is not a .npy file");
+  if (file.size() < 12 || std::memcmp(file.data(), "\x93NUMPY", magic_bytes) != 0)
+    throw Error("this is not a .npy file");
   bool wide = file[magic_bytes] == 2;
   if (!wide && file[magic_bytes] != 1) throw Error("this version of the .npy format is not supported");
   size_t at = magic_bytes + (wide ? 6 : 4);
@@ -30,7 +31,8 @@ Preamble preamble_of(const std::vector<uint8_t>& file) {
   if (wide) length |= static_cast<size_t>(file[10]) << 16 | static_cast<size_t>(file[11]) << 24;
   if (length < 2 || length > longest_header_bytes || length > file.size() - at || file[at + length - 1] != '\n')
     throw Error("the .npy file is damaged");
-  Preamble preamble{std::string(file.begin() + static_cast<long>(at), file.begin() + static_cast<long>(at + length)), at + length};
+  Preamble preamble{std::string(file.begin() + static_cast<long>(at), file.begin() + static_cast<long>(at + length)),
+                    at + length};
   preamble.header.pop_back();
   preamble.header.erase(preamble.header.find_last_not_of(' ') + 1);
   return preamble;
@@ -59,11 +61,13 @@ TensorBytes load(const Preamble& preamble, const std::vector<uint8_t>& file, con
       if (d != 1) result.push_back(static_cast<size_t>(d));
     return result;
   };
-  if (squeezed(array.shape()) != squeezed(port.dims)) throw Mismatch(fmt::format("the array's shape is {}", fmt::join(array.shape(), "x")));
+  if (squeezed(array.shape()) != squeezed(port.dims))
+    throw Mismatch(fmt::format("the array's shape is {}", fmt::join(array.shape(), "x")));
   if (!stream) throw Error("the array is cut short");
   TensorBytes bytes;
   bytes.reserve(port.bytes);
-  for (auto at = array.template begin<xt::layout_type::row_major>(); at != array.template end<xt::layout_type::row_major>(); ++at) {
+  for (auto at = array.template begin<xt::layout_type::row_major>();
+       at != array.template end<xt::layout_type::row_major>(); ++at) {
     T value = *at;
     const uint8_t* first = reinterpret_cast<const uint8_t*>(&value);
     bytes.insert(bytes.end(), first, first + sizeof value);
@@ -84,18 +88,30 @@ std::vector<uint8_t> dump(const PortInfo& port, const TensorBytes& bytes) {
 template <class A>
 auto for_type(Type type, A action) {
   switch (type) {
-    case Type::float32: return action(float());
-    case Type::float64: return action(double());
-    case Type::int8: return action(int8_t());
-    case Type::uint8: return action(uint8_t());
-    case Type::int16: return action(int16_t());
-    case Type::uint16: return action(uint16_t());
-    case Type::int32: return action(int32_t());
-    case Type::uint32: return action(uint32_t());
-    case Type::int64: return action(int64_t());
-    case Type::uint64: return action(uint64_t());
-    case Type::boolean: return action(bool());
-    default: throw Error(fmt::format("elements of type {} cannot be kept in a .npy file; use a raw one", type_name(type)));
+    case Type::float32:
+      return action(float());
+    case Type::float64:
+      return action(double());
+    case Type::int8:
+      return action(int8_t());
+    case Type::uint8:
+      return action(uint8_t());
+    case Type::int16:
+      return action(int16_t());
+    case Type::uint16:
+      return action(uint16_t());
+    case Type::int32:
+      return action(int32_t());
+    case Type::uint32:
+      return action(uint32_t());
+    case Type::int64:
+      return action(int64_t());
+    case Type::uint64:
+      return action(uint64_t());
+    case Type::boolean:
+      return action(bool());
+    default:
+      throw Error(fmt::format("elements of type {} cannot be kept in a .npy file; use a raw one", type_name(type)));
   }
 }
 

@@ -37,7 +37,8 @@ std::vector<std::string_view> computations() {
 
 bool has_kernel(std::string_view set, std::string_view computation) {
   auto kernels = catalogue().kernels;
-  return std::any_of(kernels.begin(), kernels.end(), [&](const KernelInfo& k) { return k.set == set && k.computation == computation; });
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [&](const KernelInfo& k) { return k.set == set && k.computation == computation; });
 }
 
 std::string type_or_any(Type type) { return type == Type::none ? "any" : type_name(type); }
@@ -52,7 +53,8 @@ std::vector<OperatorEntry> operators() {
 }
 
 void print_catalogue() {
-  TextTable operator_table({{"operator"}, {"versions up to", TextTable::right}, {"input"}, {"second input"}, {"output"}});
+  TextTable operator_table(
+      {{"operator"}, {"versions up to", TextTable::right}, {"input"}, {"second input"}, {"output"}});
   for (const OperatorEntry& op : operators())
     operator_table.add({operator_name(op.builtin_code), std::to_string(op.max_version), type_or_any(op.types.input0),
                         type_or_any(op.types.input1), type_or_any(op.types.output0)});
@@ -70,12 +72,17 @@ void print_catalogue() {
 Json catalogue_json() {
   Json operator_list = Json::array(), kernel_list = Json::array();
   for (const OperatorEntry& op : operators())
-    operator_list.push_back({{"operator", operator_name(op.builtin_code)},
-                             {"code", op.builtin_code},
-                             {"max_version", op.max_version},
-                             {"types", {type_or_any(op.types.input0), type_or_any(op.types.input1), type_or_any(op.types.output0)}}});
+    operator_list.push_back(
+        {{"operator", operator_name(op.builtin_code)},
+         {"code", op.builtin_code},
+         {"max_version", op.max_version},
+         {"types", {type_or_any(op.types.input0), type_or_any(op.types.input1), type_or_any(op.types.output0)}}});
   for (const KernelInfo& kernel : catalogue().kernels)
-    kernel_list.push_back({{"computation", kernel.computation}, {"set", kernel.set}, {"params_version", kernel.params_version}, {"type", kernel.type}, {"header", kernel.header}});
+    kernel_list.push_back({{"computation", kernel.computation},
+                           {"set", kernel.set},
+                           {"params_version", kernel.params_version},
+                           {"type", kernel.type},
+                           {"header", kernel.header}});
   return {{"operators", std::move(operator_list)}, {"kernel_sets", kernel_sets()}, {"kernels", std::move(kernel_list)}};
 }
 
@@ -101,7 +108,8 @@ int check_model(const Options& options) {
   } else if (lines.empty()) {
     fmt::print("{}: nothing stands in the way\n", options.model);
   } else {
-    fmt::print("{}: {} {} in the way\n", options.model, lines.size(), lines.size() == 1 ? "thing stands" : "things stand");
+    fmt::print("{}: {} {} in the way\n", options.model, lines.size(),
+               lines.size() == 1 ? "thing stands" : "things stand");
     for (const std::string& line : lines) fmt::print("  {}\n", line);
   }
   return lines.empty() ? exit_done : exit_no;
@@ -109,8 +117,10 @@ int check_model(const Options& options) {
 
 int ops(const Options& options) {
   if (!options.model.empty()) return check_model(options);
-  if (options.json) print_json(catalogue_json());
-  else print_catalogue();
+  if (options.json)
+    print_json(catalogue_json());
+  else
+    print_catalogue();
   return exit_done;
 }
 

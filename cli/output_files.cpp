@@ -49,7 +49,8 @@ mode_t file_mode() {
 OutputFiles::~OutputFiles() {
   for (const File& file : files_)
     if (!file.temporary.empty()) ::unlink(file.temporary.c_str());
-  for (auto path = directories_.rbegin(); path != directories_.rend(); ++path) ::rmdir(path->c_str());  // if it is empty
+  for (auto path = directories_.rbegin(); path != directories_.rend(); ++path)
+    ::rmdir(path->c_str());  // if it is empty
 }
 
 void OutputFiles::add_directory(const std::string& path) {

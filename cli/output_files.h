@@ -29,7 +29,7 @@ class OutputFiles {
  private:
   struct File {
     std::string path;
-    std::string temporary;              // empty: write `content` directly
+    std::string temporary;  // empty: write `content` directly
     std::vector<uint8_t> content;
   };
   std::vector<File> files_;

@@ -1,6 +1,5 @@
 // The parts that verbs share.
 #include <gtest/gtest.h>
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -32,8 +31,10 @@ TEST(Size, Units) {
 }
 
 TEST(Words, UnderscoresInNamesOfOptionsOnly) {
-  const char* words[] = {"linnet", "run", "my_model", "--arena_size=a_b", "--num_runs", "-i", "x_y", "--", "--left_alone"};
-  EXPECT_EQ(with_hyphens(9, words), (std::vector<std::string>{"run", "my_model", "--arena-size=a_b", "--num-runs", "-i", "x_y", "--", "--left_alone"}));
+  const char* words[] = {"linnet", "run", "my_model", "--arena_size=a_b", "--num_runs",
+                         "-i",     "x_y", "--",       "--left_alone"};
+  EXPECT_EQ(with_hyphens(9, words), (std::vector<std::string>{"run", "my_model", "--arena-size=a_b", "--num-runs", "-i",
+                                                              "x_y", "--", "--left_alone"}));
 }
 
 TEST(Table, ColumnsAreAsWideAsTheirContent) {
@@ -106,18 +107,23 @@ std::vector<uint8_t> npy(std::string dictionary, const std::vector<uint8_t>& dat
 TEST(Npy, HeadersOfEveryLength) {
   PortInfo p = port(Type::uint8, {2, 2});
   for (size_t length = 64; length < 700; length += 13)
-    EXPECT_EQ(read_npy(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }", {1, 2, 3, 4}, length), p), (TensorBytes{1, 2, 3, 4})) << length;
+    EXPECT_EQ(read_npy(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }", {1, 2, 3, 4}, length), p),
+              (TensorBytes{1, 2, 3, 4}))
+        << length;
 }
 
 TEST(Npy, ColumnMajorIsTurned) {
   PortInfo p = port(Type::uint8, {2, 3});
-  EXPECT_EQ(read_npy(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", {1, 4, 2, 5, 3, 6}, 118), p), (TensorBytes{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(read_npy(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", {1, 4, 2, 5, 3, 6}, 118), p),
+            (TensorBytes{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(Npy, Refuses) {
   PortInfo p = port(Type::int16, {2});
   std::vector<uint8_t> data = {1, 2, 3, 4};
-  auto refused = [&](const std::string& dictionary) { EXPECT_THROW(read_npy(npy(dictionary, data, 118), p), Error) << dictionary; };
+  auto refused = [&](const std::string& dictionary) {
+    EXPECT_THROW(read_npy(npy(dictionary, data, 118), p), Error) << dictionary;
+  };
   EXPECT_EQ(read_npy(npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", data, 118), p), data);
   refused("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }");
   refused("{'descr': '<u2', 'fortran_order': False, 'shape': (2,), }");
@@ -141,13 +147,15 @@ TEST(Pixels, LookSignedOnlyWhenTheyAre) {
       for (int x = 0; x < side; ++x) pixels.push_back(static_cast<uint8_t>(std::clamp<double>(value(x, y), 0, 255)));
     return pixels;
   };
-  auto waves = picture([](int x, int y) { return 128 + 100 * std::sin(x / 17.0) * std::cos(y / 11.0) + 20 * std::sin(x * y / 50.0); });
+  auto waves = picture(
+      [](int x, int y) { return 128 + 100 * std::sin(x / 17.0) * std::cos(y / 11.0) + 20 * std::sin(x * y / 50.0); });
   auto strong = picture([](int x, int y) { return 128 + 400 * std::sin(x / 17.0) * std::cos(y / 11.0); });
   auto ramp = picture([](int x, int y) { return (x + y) * 255.0 / (2 * side); });
   auto board = picture([](int x, int y) { return (x / 8 + y / 8) % 2 * 255; });
   auto text = picture([](int x, int y) { return (x * 7 + y * 13) % 5 < 2 ? 3 : 250; });
   auto flat = picture([](int, int) { return 77; });
-  for (auto* usual : {&waves, &strong, &ramp, &board, &text, &flat}) EXPECT_FALSE(looks_signed(usual->data(), side, side));
+  for (auto* usual : {&waves, &strong, &ramp, &board, &text, &flat})
+    EXPECT_FALSE(looks_signed(usual->data(), side, side));
   for (uint8_t& p : strong) p ^= 0x80;
   EXPECT_TRUE(looks_signed(strong.data(), side, side));
   EXPECT_FALSE(looks_signed(strong.data(), 31, side)) << "too small to tell";

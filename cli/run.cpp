@@ -36,7 +36,8 @@ struct Options {
   bool json = false;
 };
 
-// ---- What the options mean --------------------------------------------------------------------------------------------
+// ---- What the options mean
+// --------------------------------------------------------------------------------------------
 
 // Kernels that may be used: all, or those of one set.
 std::unique_ptr<SmallTable> chosen_kernels(const std::string& set) {
@@ -48,14 +49,16 @@ std::unique_ptr<SmallTable> chosen_kernels(const std::string& set) {
     if (catalogue().kernels[i].set == set) kernels.push_back(i);
   }
   if (kernels.empty())
-    throw BadInput(fmt::format("--kernels {}: there is no kernel set of that name; the sets are: {}", set, fmt::join(sets, ", ")));
+    throw BadInput(
+        fmt::format("--kernels {}: there is no kernel set of that name; the sets are: {}", set, fmt::join(sets, ", ")));
   return std::make_unique<SmallTable>(std::move(kernels));
 }
 
 RunOptions run_options(const Options& options, const LoadedModel& loaded, const BuildTable& table) {
   if (options.memory != "static")
-    throw BadInput(fmt::format("--memory {}: {}; this version has --memory static", options.memory,
-                               options.memory == "compacting" || options.memory == "swap" ? "not available yet" : "there is no such policy"));
+    throw BadInput(fmt::format(
+        "--memory {}: {}; this version has --memory static", options.memory,
+        options.memory == "compacting" || options.memory == "swap" ? "not available yet" : "there is no such policy"));
   if (!options.prepare.empty() && options.prepare != "device" && options.prepare != "host")
     throw BadInput(fmt::format("--prepare {}: it is `device` or `host`", options.prepare));
   if (options.prepare == "device" && loaded.is_program())
@@ -84,16 +87,22 @@ std::vector<TensorBytes> read_inputs(const Options& options, const LoadedModel& 
   Pixels pixels = chosen_pixels(options.pixels);
   for (size_t i = 0; i < ports.size(); ++i) {
     std::string what = fmt::format("input {} '{}'", i, one_line(ports[i].name));
-    if (!files[i].empty()) inputs.push_back(read_tensor(files[i], ports[i], what, pixels));
-    else if (options.inputs.empty()) inputs.emplace_back(ports[i].bytes);
-    else throw BadInput(fmt::format("{} is not given: -i once for each input, in the model's order or as NAME=FILE, or for none at all", what));
+    if (!files[i].empty())
+      inputs.push_back(read_tensor(files[i], ports[i], what, pixels));
+    else if (options.inputs.empty())
+      inputs.emplace_back(ports[i].bytes);
+    else
+      throw BadInput(fmt::format(
+          "{} is not given: -i once for each input, in the model's order or as NAME=FILE, or for none at all", what));
   }
   if (options.inputs.empty() && !ports.empty())
-    fmt::print(stderr, "linnet: no input is given (-i FILE): {} filled with zeros\n", ports.size() == 1 ? "it is" : "all inputs are");
+    fmt::print(stderr, "linnet: no input is given (-i FILE): {} filled with zeros\n",
+               ports.size() == 1 ? "it is" : "all inputs are");
   return inputs;
 }
 
-// ---- On a board -------------------------------------------------------------------------------------------------------
+// ---- On a board
+// -------------------------------------------------------------------------------------------------------
 
 std::vector<board::NodeRecord> node_records(const BuiltProgram& built) {
   std::vector<board::NodeRecord> records;
@@ -120,12 +129,13 @@ std::vector<uint8_t> for_runner(std::vector<uint8_t> program, const SmallTable* 
   }());
 }
 
-[[noreturn]] void report(const LoadedModel& loaded, const board::DeviceError& error, const MemoryNeed& need, const board::Board& board,
-                         const RunOptions& how) {
+[[noreturn]] void report(const LoadedModel& loaded, const board::DeviceError& error, const MemoryNeed& need,
+                         const board::Board& board, const RunOptions& how) {
   if (static_cast<Code>(error.code) == Code::out_of_memory) {
     uint32_t needed = need.arena_bytes != 0 ? need.arena_bytes : error.need_bytes;
     if (how.arena_bytes) throw AnswerIsNo(too_small(loaded.path(), *how.arena_bytes, needed));
-    throw AnswerIsNo(fmt::format("{}: the network needs an arena of {} bytes, more than {} has", loaded.path(), needed, board.name));
+    throw AnswerIsNo(
+        fmt::format("{}: the network needs an arena of {} bytes, more than {} has", loaded.path(), needed, board.name));
   }
   std::string where = error.node < 0 ? "" : fmt::format("operator {}: ", error.node);
   throw Error(fmt::format("{}: on {}: {}{}", loaded.path(), board.name, where, error.text));
@@ -143,9 +153,12 @@ RunResult run_on_board(const LoadedModel& loaded, const std::vector<TensorBytes>
   result.need = memory_need(loaded, built ? &*built : nullptr, how);
   Bytes program = built ? Bytes(built->bytes.data(), built->bytes.size()) : loaded.program();
   if (header_of(program.data()).caller_buffers != 0)
-    throw BadInput(fmt::format("{}: the Program leaves inputs or outputs to its caller; the boards' runner cannot give them", loaded.path()));
-  if (on_device) request.model = std::filesystem::path(loaded.path());
-  else request.model = for_runner({program.begin(), program.end()}, built ? small : nullptr);
+    throw BadInput(fmt::format(
+        "{}: the Program leaves inputs or outputs to its caller; the boards' runner cannot give them", loaded.path()));
+  if (on_device)
+    request.model = std::filesystem::path(loaded.path());
+  else
+    request.model = for_runner({program.begin(), program.end()}, built ? small : nullptr);
   request.inputs = inputs;
   for (const PortInfo& port : loaded.outputs()) request.output_bytes.push_back(port.bytes);
   request.arena_bytes = how.arena_bytes;
@@ -168,15 +181,19 @@ RunResult run_on_board(const LoadedModel& loaded, const std::vector<TensorBytes>
   return result;
 }
 
-// ---- Results ----------------------------------------------------------------------------------------------------------
+// ---- Results
+// ----------------------------------------------------------------------------------------------------------
 
 std::string node_name(const LoadedModel& loaded, const NodeCrc& node) {
   Model::Subgraph graph = loaded.model().subgraph(static_cast<uint32_t>(node.subgraph));
   return operator_name(graph.op(static_cast<uint32_t>(node.node)).builtin_code());
 }
 
-Json result_json(const Options& options, const LoadedModel& loaded, const RunResult& result, const std::vector<std::string>& files) {
-  Json json = {{"model", loaded.path()}, {"on", options.on}, {"prepared_on", loaded.is_program() || options.prepare == "host" ? "host" : "device"}};
+Json result_json(const Options& options, const LoadedModel& loaded, const RunResult& result,
+                 const std::vector<std::string>& files) {
+  Json json = {{"model", loaded.path()},
+               {"on", options.on},
+               {"prepared_on", loaded.is_program() || options.prepare == "host" ? "host" : "device"}};
   json.update(memory_json(result.need));
   json["stack_bytes"] = result.stack_bytes;
   json["num_runs"] = options.runs;
@@ -189,24 +206,31 @@ Json result_json(const Options& options, const LoadedModel& loaded, const RunRes
   if (options.nodes) {
     Json nodes = Json::array();
     for (const NodeCrc& node : result.nodes)
-      nodes.push_back({{"index", node.node}, {"operator", node_name(loaded, node)}, {"tensor", node.tensor}, {"bytes", node.bytes},
+      nodes.push_back({{"index", node.node},
+                       {"operator", node_name(loaded, node)},
+                       {"tensor", node.tensor},
+                       {"bytes", node.bytes},
                        {"crc32", fmt::format("{:08x}", node.crc)}});
     json["nodes"] = std::move(nodes);
   }
   return json;
 }
 
-void print_result(const Options& options, const LoadedModel& loaded, const RunResult& result, const std::vector<std::string>& files) {
+void print_result(const Options& options, const LoadedModel& loaded, const RunResult& result,
+                  const std::vector<std::string>& files) {
   for (const NodeCrc& node : result.nodes)
-    fmt::print("{} {} tensor {} bytes {} crc {:08x}\n", node.node, node_name(loaded, node), node.tensor, node.bytes, node.crc);
+    fmt::print("{} {} tensor {} bytes {} crc {:08x}\n", node.node, node_name(loaded, node), node.tensor, node.bytes,
+               node.crc);
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const PortInfo& port = loaded.outputs()[i];
-    fmt::print("output {} '{}', {}{}\n", i, short_name(port.name), type_text(port.type, port.dims), files[i].empty() ? "" : " -> " + files[i]);
+    fmt::print("output {} '{}', {}{}\n", i, short_name(port.name), type_text(port.type, port.dims),
+               files[i].empty() ? "" : " -> " + files[i]);
     if (files[i].empty()) fmt::print("{}", output_text(port, result.outputs[i]));
   }
   const MemoryNeed& need = result.need;
-  fmt::print("arena {} bytes: activations {} (of it scratch {}), persistent {}; stack {} bytes on {}\n", need.arena_bytes,
-             need.activation_bytes, need.scratch_bytes, need.persistent_bytes, result.stack_bytes, options.on);
+  fmt::print("arena {} bytes: activations {} (of it scratch {}), persistent {}; stack {} bytes on {}\n",
+             need.arena_bytes, need.activation_bytes, need.scratch_bytes, need.persistent_bytes, result.stack_bytes,
+             options.on);
 }
 
 int run(const Options& options) {
@@ -231,8 +255,10 @@ int run(const Options& options) {
   for (size_t i = 0; i < files.size(); ++i)
     if (!files[i].empty()) written.add(files[i], tensor_file_content(files[i], loaded.outputs()[i], result.outputs[i]));
   written.commit();
-  if (options.json) print_json(result_json(options, loaded, result, files));
-  else print_result(options, loaded, result, files);
+  if (options.json)
+    print_json(result_json(options, loaded, result, files));
+  else
+    print_result(options, loaded, result, files);
   return exit_done;
 }
 
@@ -243,16 +269,23 @@ void add_run(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Run a network here or on an emulated board");
   verb->add_option("MODEL", options->model, "A .tflite or Program file")->required();
   auto words = [&](const char* name, std::vector<std::string>& to, const char* text) {
-    verb->add_option(name, to, text)->type_name("FILE")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
+    verb->add_option(name, to, text)
+        ->type_name("FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
   };
-  words("-i,--input", options->inputs, "An input, once per tensor in the model's order, or NAME=FILE: raw, .npy, .bmp, .png");
+  words("-i,--input", options->inputs,
+        "An input, once per tensor in the model's order, or NAME=FILE: raw, .npy, .bmp, .png");
   words("-o,--output", options->outputs, "Where an output goes, likewise: .npy, or raw");
-  verb->add_option("--pixels", options->pixels, "How pictures hold pixels: unsigned, signed (as int8), or auto")->capture_default_str();
+  verb->add_option("--pixels", options->pixels, "How pictures hold pixels: unsigned, signed (as int8), or auto")
+      ->capture_default_str();
   verb->add_option("--on", options->on, "host, or a board (see linnet boards)")->capture_default_str();
   verb->add_option("--prepare", options->prepare, "Who builds the Program: device (default) or host, ahead of time");
   verb->add_option("--memory", options->memory, "Memory policy: static")->capture_default_str();
   verb->add_option("--kernels", options->kernels, "Use the kernels of one set only: reference, ...");
-  verb->add_option("--arena-size", options->arena_size, "Run in an arena of exactly this size (64K, 1M); default: what is needed");
+  verb->add_option("--arena-size", options->arena_size,
+                   "Run in an arena of exactly this size (64K, 1M); default: what is needed");
   verb->add_option("--num-runs", options->runs, "Inferences, each from fresh state")->capture_default_str();
   verb->add_flag("--nodes", options->nodes, "Print the CRC-32 of each node's output");
   verb->add_flag("--json", options->json, "Print one JSON object");

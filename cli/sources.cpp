@@ -15,14 +15,15 @@ namespace linnet::cli {
 namespace {
 
 const std::set<std::string_view> taken_names = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char", "char16_t",
-    "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval",
-    "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
-    "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
-    "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
-    "reinterpret_cast", "requires", "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
-    "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned",
-    "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
+    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
+    "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
+    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
+    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
+    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw",
+    "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "xor_eq",
     // not keywords, but unhappy as the name of a namespace or of a CMake target
     "linnet", "std", "main", "linux", "unix", "arm", "test", "all", "clean", "install", "help"};
 
@@ -31,7 +32,8 @@ std::string port_lines(const std::vector<PortInfo>& ports, const char* what) {
   for (size_t i = 0; i < ports.size(); ++i) {
     std::string name = one_line(ports[i].name);
     std::replace(name.begin(), name.end(), '\\', '/');  // at the end of a comment it would swallow the next line
-    lines += fmt::format("//   {} {}: {} ({} bytes), {}\n", what, i, type_text(ports[i].type, ports[i].dims), ports[i].bytes, name);
+    lines += fmt::format("//   {} {}: {} ({} bytes), {}\n", what, i, type_text(ports[i].type, ports[i].dims),
+                         ports[i].bytes, name);
   }
   return lines;
 }
@@ -65,8 +67,10 @@ std::string identifier(const std::string& text) {
   std::string name;
   for (char c : text) {
     bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (plain) name += c;
-    else if (!name.empty() && name.back() != '_') name += '_';
+    if (plain)
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
   }
   while (!name.empty() && name.back() == '_') name.pop_back();
   if (name.empty()) return "model";
@@ -101,8 +105,8 @@ Sources program_sources(const std::string& name, const LoadedModel& loaded, cons
       "alignas(16) extern const uint8_t program[{7}];\n"
       "extern const linnet::KernelTable kernels;\n\n"
       "}}  // namespace {0}\n",
-      name, one_line(file), port_lines(loaded.inputs(), "input"), port_lines(loaded.outputs(), "output"), activations, persistent,
-      std::max(sources.arena_bytes, 16u), program.size());
+      name, one_line(file), port_lines(loaded.inputs(), "input"), port_lines(loaded.outputs(), "output"), activations,
+      persistent, std::max(sources.arena_bytes, 16u), program.size());
   sources.source = fmt::format(
       "// {0}, made by `linnet export` from {1}: make it again rather than change it.\n"
       "#include \"{0}.h\"\n\n{2}\n"

@@ -27,8 +27,10 @@ bool is_image(const std::string& path) { return ending_of(path) == ".bmp" || end
 std::vector<uint8_t> read_file(const std::string& path) {
   std::ifstream stream;
   errno = 0;
-  if (!std::filesystem::is_directory(path)) stream.open(path, std::ios::binary);
-  else errno = EISDIR;
+  if (!std::filesystem::is_directory(path))
+    stream.open(path, std::ios::binary);
+  else
+    errno = EISDIR;
   if (!stream.is_open()) throw BadInput(fmt::format("cannot read '{}': {}", path, std::strerror(errno ? errno : EIO)));
   std::ostringstream text;
   text << stream.rdbuf();
@@ -46,13 +48,17 @@ TensorBytes read_tensor(const std::string& path, const PortInfo& port, const std
     if (is_image(path)) {
       Image image = read_image(file, port, pixels);
       if (image.taken_as_signed && pixels == Pixels::automatic)
-        fmt::print(stderr, "linnet: {} holds signed pixels by the look of it and is taken so (--pixels unsigned if it is not)\n", path);
+        fmt::print(
+            stderr,
+            "linnet: {} holds signed pixels by the look of it and is taken so (--pixels unsigned if it is not)\n",
+            path);
       return std::move(image.bytes);
     }
     if (file.size() != port.bytes) throw Mismatch(fmt::format("the file has {} bytes", file.size()));
     return file;
   } catch (const Mismatch& error) {
-    throw BadInput(fmt::format("{}: {}, but {} is {} ({} bytes)", path, error.what(), what, type_text(port.type, port.dims), port.bytes));
+    throw BadInput(fmt::format("{}: {}, but {} is {} ({} bytes)", path, error.what(), what,
+                               type_text(port.type, port.dims), port.bytes));
   } catch (const Error& error) {
     throw BadInput(fmt::format("{}: {}", path, error.what()));
   }

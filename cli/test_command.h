@@ -51,7 +51,8 @@ class CommandTest : public testing::Test {
   template <class Bytes>
   void write(const std::string& name, const Bytes& bytes) const {
     std::ofstream stream(path(name), std::ios::binary);
-    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size() * sizeof(bytes[0])));
+    stream.write(reinterpret_cast<const char*>(bytes.data()),
+                 static_cast<std::streamsize>(bytes.size() * sizeof(bytes[0])));
   }
   std::vector<uint8_t> read(const std::string& name) const {
     std::ifstream stream(path(name), std::ios::binary);

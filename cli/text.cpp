@@ -24,7 +24,8 @@ std::vector<std::string> with_hyphens(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   for (std::string& word : words) {
     if (word == "--") break;
-    if (word.starts_with("--")) std::replace(word.begin(), word.begin() + static_cast<long>(std::min(word.find('='), word.size())), '_', '-');
+    if (word.starts_with("--"))
+      std::replace(word.begin(), word.begin() + static_cast<long>(std::min(word.find('='), word.size())), '_', '-');
   }
   return words;
 }

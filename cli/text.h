@@ -1,8 +1,7 @@
 // Words and numbers between the command and people.
 #pragma once
-#include <nlohmann/json.hpp>
-
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +15,18 @@ using Json = nlohmann::ordered_json;
 // Prints the object that --json promises.
 void print_json(const Json& object);
 
-// Long options with `-` whatever way they were spelled: --arena_size=64K is --arena-size=64K. Without the program's name.
+// Long options with `-` whatever way they were spelled: --arena_size=64K is --arena-size=64K. Without the program's
+// name.
 std::vector<std::string> with_hyphens(int argc, const char* const* argv);
 
 // "65536", "64K", "1M", "2GiB" (powers of 1024) as bytes. Throws BadInput that names the option.
 uint32_t parse_size(const std::string& text, std::string_view option);
 
-std::string shape_text(const std::vector<int32_t>& dims);             // "1x96x96x1", "scalar"
-std::string type_text(Type type, const std::vector<int32_t>& dims);   // "int8 1x96x96x1"
-std::string one_line(std::string_view text);   // names out of files: control characters become '?', line breaks spaces
+std::string shape_text(const std::vector<int32_t>& dims);            // "1x96x96x1", "scalar"
+std::string type_text(Type type, const std::vector<int32_t>& dims);  // "int8 1x96x96x1"
+std::string one_line(std::string_view text);  // names out of files: control characters become '?', line breaks spaces
 
-std::string short_name(std::string_view text);  // one_line, its middle left out where it is long
+std::string short_name(std::string_view text);           // one_line, its middle left out where it is long
 std::string counted(size_t n, const std::string& what);  // "1 step", "2 steps"
 
 // A table for people: columns as wide as their content.

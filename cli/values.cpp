@@ -22,7 +22,11 @@ T load(const TensorBytes& bytes, size_t i) {
 }  // namespace
 
 Json port_json(const PortInfo& port) {
-  Json json = {{"name", port.name}, {"index", port.index}, {"type", type_name(port.type)}, {"shape", port.dims}, {"bytes", port.bytes}};
+  Json json = {{"name", port.name},
+               {"index", port.index},
+               {"type", type_name(port.type)},
+               {"shape", port.dims},
+               {"bytes", port.bytes}};
   if (!port.signature_name.empty()) json["signature_name"] = port.signature_name;
   if (port.scale != 0) {
     json["scale"] = port.scale;
@@ -38,18 +42,30 @@ size_t element_count(const PortInfo& port) {
 
 Json element(const PortInfo& port, const TensorBytes& bytes, size_t i) {
   switch (port.type) {
-    case Type::float32: return load<float>(bytes, i);
-    case Type::float64: return load<double>(bytes, i);
-    case Type::int8: return load<int8_t>(bytes, i);
-    case Type::uint8: return load<uint8_t>(bytes, i);
-    case Type::boolean: return load<uint8_t>(bytes, i) != 0;
-    case Type::int16: return load<int16_t>(bytes, i);
-    case Type::uint16: return load<uint16_t>(bytes, i);
-    case Type::int32: return load<int32_t>(bytes, i);
-    case Type::uint32: return load<uint32_t>(bytes, i);
-    case Type::int64: return load<int64_t>(bytes, i);
-    case Type::uint64: return load<uint64_t>(bytes, i);
-    default: return nullptr;
+    case Type::float32:
+      return load<float>(bytes, i);
+    case Type::float64:
+      return load<double>(bytes, i);
+    case Type::int8:
+      return load<int8_t>(bytes, i);
+    case Type::uint8:
+      return load<uint8_t>(bytes, i);
+    case Type::boolean:
+      return load<uint8_t>(bytes, i) != 0;
+    case Type::int16:
+      return load<int16_t>(bytes, i);
+    case Type::uint16:
+      return load<uint16_t>(bytes, i);
+    case Type::int32:
+      return load<int32_t>(bytes, i);
+    case Type::uint32:
+      return load<uint32_t>(bytes, i);
+    case Type::int64:
+      return load<int64_t>(bytes, i);
+    case Type::uint64:
+      return load<uint64_t>(bytes, i);
+    default:
+      return nullptr;
   }
 }
 
@@ -71,7 +87,9 @@ bool is_distribution(const PortInfo& port, const TensorBytes& bytes) {
     sum += p;
   }
   bool quantized = port.type != Type::float32 && port.type != Type::float64;
-  double rounding = 1e-3 + (quantized ? 0.5 * static_cast<double>(port.scale) * static_cast<double>(n) + static_cast<double>(port.scale) : 0);
+  double rounding = 1e-3 + (quantized ? 0.5 * static_cast<double>(port.scale) * static_cast<double>(n) +
+                                            static_cast<double>(port.scale)
+                                      : 0);
   return (port.scale != 0 || !quantized) && std::abs(sum - 1) <= std::min(rounding, 0.25);
 }
 
@@ -91,7 +109,8 @@ std::string output_text(const PortInfo& port, const TensorBytes& bytes) {
   size_t n = element_count(port);
   std::string text;
   if (is_distribution(port, bytes)) {
-    for (size_t i : top_classes(port, bytes, classes_shown)) text += fmt::format("  class {}: {:.4f}\n", i, real_value(port, bytes, i));
+    for (size_t i : top_classes(port, bytes, classes_shown))
+      text += fmt::format("  class {}: {:.4f}\n", i, real_value(port, bytes, i));
     if (n > classes_shown) text += fmt::format("  and {} more\n", n - classes_shown);
     return text;
   }
@@ -111,7 +130,8 @@ Json output_json(const PortInfo& port, const TensorBytes& bytes) {
   json["values"] = std::move(values);
   if (is_distribution(port, bytes)) {
     Json classes = Json::array();
-    for (size_t i : top_classes(port, bytes, classes_shown)) classes.push_back({{"class", i}, {"probability", real_value(port, bytes, i)}});
+    for (size_t i : top_classes(port, bytes, classes_shown))
+      classes.push_back({{"class", i}, {"probability", real_value(port, bytes, i)}});
     json["top_classes"] = std::move(classes);
   }
   return json;

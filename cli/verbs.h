@@ -1,7 +1,6 @@
 // The verbs of the command. Each add_... declares its options; if it is the one that was asked for, it sets `action`.
 #pragma once
 #include <CLI/CLI.hpp>
-
 #include <functional>
 
 namespace linnet::cli {

@@ -38,20 +38,23 @@ Report parse_report(const std::string& text) {
     size_t space = line.find(' ');
     if (space == line.npos) continue;
     std::string key = line.substr(0, space), value = line.substr(space + 1);
-    if (key == "crc") report.crcs.push_back(static_cast<uint32_t>(std::stoul(value, nullptr, 16)));
-    else report.values[key] = value;
+    if (key == "crc")
+      report.crcs.push_back(static_cast<uint32_t>(std::stoul(value, nullptr, 16)));
+    else
+      report.values[key] = value;
   }
   return report;
 }
 
 std::vector<Blob> blobs_of(const NetworkRequest& request) {
   if (request.inputs.size() > runner_max_inputs) {
-    throw Error("the network has " + std::to_string(request.inputs.size()) + " inputs; the boards' runner takes at most " +
-                std::to_string(runner_max_inputs));
+    throw Error("the network has " + std::to_string(request.inputs.size()) +
+                " inputs; the boards' runner takes at most " + std::to_string(runner_max_inputs));
   }
   std::vector<Blob> blobs = {{model_slot, "the model", request.model}};
   for (uint32_t i = 0; i < request.inputs.size(); ++i) {
-    if (!request.inputs[i].empty()) blobs.push_back({first_input_slot + i, "input " + std::to_string(i), request.inputs[i]});
+    if (!request.inputs[i].empty())
+      blobs.push_back({first_input_slot + i, "input " + std::to_string(i), request.inputs[i]});
   }
   if (!request.nodes.empty()) {
     std::vector<uint8_t> bytes(request.nodes.size() * sizeof(NodeRecord));
@@ -69,7 +72,8 @@ std::vector<std::vector<uint8_t>> read_outputs(const std::filesystem::path& file
     stream.read(reinterpret_cast<char*>(outputs.back().data()), bytes);
     if (!stream) throw Error("the board wrote fewer bytes of output than the network has");
   }
-  if (stream.peek() != std::ifstream::traits_type::eof()) throw Error("the board wrote more bytes of output than the network has");
+  if (stream.peek() != std::ifstream::traits_type::eof())
+    throw Error("the board wrote more bytes of output than the network has");
   return outputs;
 }
 
@@ -98,8 +102,8 @@ NetworkResult run_network(const Board& board, const NetworkRequest& request) {
   }
   NetworkResult result;
   if (report.values.count("error")) {
-    result.error = DeviceError{report.number("code"), report.values["text"], report.index("subgraph"), report.index("node"),
-                               report.index("tensor"), report.number("need_bytes")};
+    result.error = DeviceError{report.number("code"), report.values["text"],  report.index("subgraph"),
+                               report.index("node"),  report.index("tensor"), report.number("need_bytes")};
     return result;
   }
   if (ran.exit_status != 0 || !report.values.count("done")) {

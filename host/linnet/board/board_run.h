@@ -27,13 +27,13 @@ constexpr uint32_t runner_max_inputs = 13;
 struct NetworkRequest {
   // A .tflite, or a Program for the runner's kernel table (that of the whole catalogue).
   std::variant<std::filesystem::path, std::vector<uint8_t>> model;
-  std::vector<std::vector<uint8_t>> inputs;     // in the network's order; an empty one is filled with zeros
-  std::vector<uint32_t> output_bytes;           // of each output, in order
-  std::optional<uint32_t> arena_bytes;          // else all of the board's free memory
-  uint32_t runs = 1;                            // each with the same inputs and fresh state
-  std::vector<NodeRecord> nodes;                // in order of end_step
+  std::vector<std::vector<uint8_t>> inputs;  // in the network's order; an empty one is filled with zeros
+  std::vector<uint32_t> output_bytes;        // of each output, in order
+  std::optional<uint32_t> arena_bytes;       // else all of the board's free memory
+  uint32_t runs = 1;                         // each with the same inputs and fresh state
+  std::vector<NodeRecord> nodes;             // in order of end_step
   std::chrono::milliseconds time_limit{600'000};
-  std::filesystem::path firmware;               // empty: the runner of the build or installation
+  std::filesystem::path firmware;  // empty: the runner of the build or installation
 };
 
 // Why a network did not run, as the device says it.
@@ -49,13 +49,14 @@ struct NetworkResult {
   uint32_t arena_bytes = 0;          // the smallest that works
   uint32_t activation_bytes = 0;
   uint32_t persistent_bytes = 0;
-  uint32_t interpreter_bytes = 0;    // sizeof(Interpreter), outside the arena
-  uint32_t stack_bytes = 0;          // of an inference
+  uint32_t interpreter_bytes = 0;  // sizeof(Interpreter), outside the arena
+  uint32_t stack_bytes = 0;        // of an inference
   std::vector<std::vector<uint8_t>> outputs;
   std::vector<uint32_t> node_crcs;
 };
 
-// Throws Error where run_firmware does, when the runner is missing, when it faulted, or its report cannot be understood.
+// Throws Error where run_firmware does, when the runner is missing, when it faulted, or its report cannot be
+// understood.
 NetworkResult run_network(const Board& board, const NetworkRequest& request);
 
 }  // namespace linnet::board

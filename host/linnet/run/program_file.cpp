@@ -34,7 +34,8 @@ bool is_run(const Step& step) { return step.kind == static_cast<uint8_t>(StepKin
 
 // Catalogue indices of the kernels named behind the Program, if they are.
 std::optional<std::vector<uint32_t>> named_kernels(Bytes file, uint32_t program_bytes) {
-  if (file.size() < program_bytes + names_head_bytes || word_at(file, program_bytes) != names_magic) return std::nullopt;
+  if (file.size() < program_bytes + names_head_bytes || word_at(file, program_bytes) != names_magic)
+    return std::nullopt;
   size_t first = program_bytes + names_head_bytes, bytes = word_at(file, program_bytes + 4);
   if (bytes > file.size() - first) throw Error("the names of the Program's kernels are cut short");
   std::map<std::string, uint32_t> known;
@@ -44,7 +45,8 @@ std::optional<std::vector<uint32_t>> named_kernels(Bytes file, uint32_t program_
   for (std::string line; std::getline(text, line);) {
     auto found = known.find(line + "\n");
     if (found == known.end())
-      throw Error(fmt::format("the Program needs the kernel '{}', which this version of Linnet does not have: make it again", line));
+      throw Error(fmt::format(
+          "the Program needs the kernel '{}', which this version of Linnet does not have: make it again", line));
     kernels.push_back(found->second);
   }
   return kernels;
@@ -114,7 +116,8 @@ uint32_t scratch_bytes(Bytes program, const KernelTable& table) {
     uint32_t node = index < header.origins.count ? origins[index].subgraph * 65536u + origins[index].node : index;
     ++index;
     Extent extents[max_operands] = {};
-    if (!is_run(step) || !check.check_kernel(step.kernel & (step_walks_down - 1u), step.params, extents, step.operands)) return;
+    if (!is_run(step) || !check.check_kernel(step.kernel & (step_walks_down - 1u), step.params, extents, step.operands))
+      return;
     for (uint32_t i = 0; i < step.operands; ++i) {
       const Operand& operand = operands_of(&step)[i];
       if (operand.role != role_scratch || operand.region != region_arena) continue;
@@ -143,7 +146,8 @@ std::vector<uint8_t> program_file(Bytes program, std::span<const uint32_t> kerne
 bool is_program_file(Bytes file) { return file.size() >= 4 && word_at(file, 0) == program_magic; }
 
 std::vector<uint8_t> load_program_file(Bytes file) {
-  if (!is_program_file(file) || file.size() < sizeof(Header)) throw Error("this is not a Linnet Program, or it is cut short");
+  if (!is_program_file(file) || file.size() < sizeof(Header))
+    throw Error("this is not a Linnet Program, or it is cut short");
   const KernelTable& all = *catalogue().table.kernels;
   const Header& header = header_of(file.data());
   if (header.file_bytes > file.size()) throw Error("the Program is cut short");

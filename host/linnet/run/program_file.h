@@ -1,8 +1,8 @@
 // Programs as files and for other kernel tables than they were built for.
 //
-// A step names its kernel by an index into the firmware's table, which the Program knows only by its hash. A Program *file*
-// therefore ends, behind the Program itself, with the names of those kernels; a firmware never looks there. Programs whose
-// table is the catalogue's need no names.
+// A step names its kernel by an index into the firmware's table, which the Program knows only by its hash. A Program
+// *file* therefore ends, behind the Program itself, with the names of those kernels; a firmware never looks there.
+// Programs whose table is the catalogue's need no names.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -43,8 +43,8 @@ void for_each_step(Bytes program, const std::function<void(const Step&)>& visit)
 // The kernels (indices into the Program's table) that its steps use, ascending.
 std::vector<uint32_t> kernels_used(Bytes program);
 
-// The Program with each kernel index replaced by its position in `kernels`, which must contain every index that is used.
-// `hash` is that of the new table.
+// The Program with each kernel index replaced by its position in `kernels`, which must contain every index that is
+// used. `hash` is that of the new table.
 std::vector<uint8_t> with_kernels(Bytes program, const std::vector<uint32_t>& kernels, uint32_t hash);
 
 // The most scratch memory that the steps of one node use, in bytes. Nodes are told apart where the Program has origins.
@@ -55,8 +55,8 @@ std::vector<uint8_t> program_file(Bytes program, std::span<const uint32_t> kerne
 
 bool is_program_file(Bytes file);
 
-// A Program file's Program for the catalogue's table, checked, in 16-aligned memory of its own. Throws Error when it is damaged, or was
-// made for kernels that are not in the catalogue.
+// A Program file's Program for the catalogue's table, checked, in 16-aligned memory of its own. Throws Error when it is
+// damaged, or was made for kernels that are not in the catalogue.
 std::vector<uint8_t> load_program_file(Bytes file);
 
 }  // namespace linnet
