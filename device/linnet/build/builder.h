@@ -32,6 +32,9 @@ struct EmittedStep {
   uint32_t operand_count;
 };
 
+// Hooks and origins serve hosts; a freestanding build leaves them out.
+constexpr bool builder_has_hooks = __STDC_HOSTED__ != 0;
+
 struct BuildOptions {
   const Plan* plan = nullptr;      // else the model's own, else greedy placement
   bool ignore_model_plan = false;
@@ -50,7 +53,7 @@ struct BuildOptions {
 // A tensor of a subgraph where it is called, or scratch of a node.
 struct TensorEntry : Buffer {
   enum Kind : uint8_t { fresh = 0, constant, activation, state, caller, alias };
-  enum Flag : uint8_t { produced = 1, graph_input = 2, graph_output = 4, state_in_arena = 8, alignment_shift = 4 };
+  enum Flag : uint8_t { graph_input = 2, graph_output = 4, state_in_arena = 8, alignment_shift = 4 };
   uint16_t link = 0;  // alias: the entry whose memory it is
   Kind kind = fresh;
   uint8_t flags = 0;
@@ -78,7 +81,7 @@ class Builder {
   // Writes program_bytes() to `program`, 8-aligned. Once.
   Status emit(uint8_t* program, Where& where);
 
-  uint32_t entry_count() const { return entry_count_; }
+  uint32_t entry_count() const { return now_.entries; }
   const TensorEntry& entry_at(uint32_t i) const { return entries_[i]; }
   uint32_t root_index(uint32_t i) const {
     while (i < entries_.size() && entries_[i].kind == TensorEntry::alias) i = entries_[i].link;
@@ -88,7 +91,7 @@ class Builder {
   Operand place_of(uint32_t entry) const;
 
   uint32_t arena_bytes() const { return layout_.arena_bytes; }
-  uint32_t state_bytes() const { return state_bytes_; }
+  uint32_t state_bytes() const { return now_.state_bytes; }
   uint32_t program_bytes() const { return layout_.file_bytes; }
   const Header& layout() const { return layout_; }
   uint32_t weights_offset() const { return weights_offset_; }
@@ -98,6 +101,7 @@ class Builder {
 
   Model::Subgraph graph(int32_t i) const { return model_.subgraph(static_cast<uint32_t>(i)); }
   bool writing() const { return program_ != nullptr; }
+  bool places_constants() const { return builder_has_hooks && options_.place_constant; }
   TensorEntry& entry(uint32_t i) { return i < entries_.size() ? entries_[i] : overflow_; }
 
   const OperatorEntry* find_operator(const Node& node, Status& refusal) const;
@@ -106,11 +110,11 @@ class Builder {
   Status open_subgraph(int32_t subgraph, uint32_t& base);
   Status open_ports(Span<const int32_t> tensors, TensorEntry::Flag flag, bool caller_owned);
   Status walk(int32_t subgraph, uint32_t base);
-  Status close_node(const Node& node, uint16_t position, uint32_t base, uint32_t first_step);
+  Status close_node(const Node& node, uint32_t position, uint32_t base, uint32_t first_step);
   void add_state(uint32_t i, const Model::Tensor& tensor);
   void produce(uint32_t i);
-  Status use(uint32_t i);
-  Status use_operand(const Ref& ref);
+  void use(uint32_t i);
+  void use_operand(const Ref& ref);
   uint32_t add_scratch(uint32_t bytes);
   Status copy(const Ref& to, const Ref& from);
   Operand* write_step(StepKind kind, uint32_t operands, uint32_t kernel, uint32_t params);
@@ -118,7 +122,7 @@ class Builder {
   void lay_out();
   void write_ports(Span<const int32_t> tensors, const Slice& slice);
   Status check_bounds(const TensorEntry& e, uint32_t offset) const;
-  Status check_disjoint(uint32_t i, uint16_t position, bool lags_apply) const;
+  Status check_disjoint(uint32_t i, uint32_t position, bool lags_apply) const;
   Status check_lags(const KernelFacts& facts, const void* params, const Ref* operands, uint32_t n, bool down) const;
   Status apply_moves();
 
@@ -134,18 +138,23 @@ class Builder {
   Plan model_plan_;
   Header layout_ = {};
   uint32_t weights_offset_ = 0;
-  uint32_t entry_count_ = 0;
-  uint32_t records_ = 0;  // of code, 8 bytes each
-  uint32_t steps_ = 0;
-  uint32_t run_steps_ = 0;
-  uint32_t params_bytes_ = 0;
-  uint32_t state_bytes_ = 0;
-  uint32_t fills_ = 0;
   uint32_t caller_buffers_ = 0;
-  uint32_t next_move_ = 0;
-  uint64_t sum_bytes_ = 0;
-  uint16_t position_ = 0;
-  int depth_ = 0;
+
+  // What a pass counts; starts from zero each time.
+  struct Counts {
+    uint32_t entries;
+    uint32_t records;  // of code, 8 bytes each
+    uint32_t steps;
+    uint32_t run_steps;
+    uint32_t params_bytes;
+    uint32_t state_bytes;
+    uint32_t fills;
+    uint32_t next_move;
+    uint32_t position;
+    uint32_t depth;
+    uint64_t sum_bytes;
+  };
+  Counts now_ = {};
   int32_t active_[max_depth] = {};
 };
 

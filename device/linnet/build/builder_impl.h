@@ -1,6 +1,7 @@
 // Builder, the definitions. Included by builder.h.
 #pragma once
 #include "linnet/build/builder.h"
+#include "linnet/core/real.h"
 
 namespace linnet {
 
@@ -44,7 +45,7 @@ inline Status Builder::infer(Where& where) const {
       where = {};
       where.subgraph = node.subgraph;
       where.node = node.index;
-      if (options_.on_refusal) options_.on_refusal(options_.context, status, where);
+      if (builder_has_hooks && options_.on_refusal) options_.on_refusal(options_.context, status, where);
       if (first.ok()) {
         first = status;
         first_where = where;
@@ -72,9 +73,9 @@ inline Status Builder::count(Where& where) {
   LINNET_TRY(choose_plan());
   LINNET_TRY(pass());
   where = {};
-  if (sum_bytes_ > INT32_MAX) return LINNET_ERROR(unsupported, "the network's activations add up to more than 2 GB");
-  if (entry_count_ > entries_.size()) {
-    where.bytes = entry_count_ * static_cast<uint32_t>(sizeof(TensorEntry));
+  if (now_.sum_bytes > INT32_MAX) return LINNET_ERROR(unsupported, "the network's activations add up to more than 2 GB");
+  if (now_.entries > entries_.size()) {
+    where.bytes = now_.entries * static_cast<uint32_t>(sizeof(TensorEntry));
     return LINNET_ERROR(out_of_memory, "the arena is too small to tell how much the network needs");
   }
   lay_out();
@@ -88,19 +89,19 @@ inline void Builder::lay_out() {
     at = align_up(at + count * record_bytes, 8);
   };
   layout_ = {};
-  section(layout_.code, records_, 8);
+  section(layout_.code, now_.records, 8);
   section(layout_.inputs, static_cast<uint32_t>(graph(0).inputs().size()), sizeof(Port));
   section(layout_.outputs, static_cast<uint32_t>(graph(0).outputs().size()), sizeof(Port));
-  section(layout_.fills, fills_, sizeof(StateFill));
-  section(layout_.origins, options_.origins ? steps_ : 0, sizeof(StepOrigin));
-  section(layout_.params, params_bytes_, 1);
+  section(layout_.fills, now_.fills, sizeof(StateFill));
+  section(layout_.origins, builder_has_hooks && options_.origins ? now_.steps : 0, sizeof(StepOrigin));
+  section(layout_.params, now_.params_bytes, 1);
   weights_offset_ = align_up(at, program_alignment);
   layout_.magic = program_magic;
   layout_.version = program_version;
-  layout_.file_bytes = options_.place_constant ? weights_offset_ + options_.weights_bytes : at;
+  layout_.file_bytes = places_constants() ? weights_offset_ + options_.weights_bytes : at;
   layout_.kernels_hash = table_.kernels->hash;
-  layout_.persistent_bytes = state_bytes_;
-  layout_.model_bytes = options_.place_constant ? 0 : static_cast<uint32_t>(model_.file().size());
+  layout_.persistent_bytes = now_.state_bytes;
+  layout_.model_bytes = places_constants() ? 0 : static_cast<uint32_t>(model_.file().size());
   layout_.caller_buffers = static_cast<uint16_t>(caller_buffers_);
 }
 
@@ -113,15 +114,16 @@ inline Status Builder::check_bounds(const TensorEntry& e, uint32_t offset) const
 inline Status Builder::place(Where& where) {
   where = {};
   where_ = &where;
-  Span<TensorEntry> entries(entries_.data(), entry_count_);
+  Span<TensorEntry> entries(entries_.data(), now_.entries);
   if (!plan_) {
     layout_.arena_bytes = place_greedily(entries, [](const TensorEntry& e) { return e.kind == TensorEntry::activation; });
     return {};
   }
-  if (plan_->offsets.size() != entry_count_)
+  if (plan_->offsets.size() != now_.entries)
     return LINNET_ERROR(mismatch, "the plan was made for another network or other kernels");
+  if (plan_->arena_bytes > INT32_MAX) return LINNET_ERROR(malformed, "the plan's arena is larger than 2 GB");
   layout_.arena_bytes = plan_->arena_bytes;
-  for (uint32_t i = 0; i < entry_count_; ++i) {
+  for (uint32_t i = 0; i < now_.entries; ++i) {
     if (entries_[i].kind != TensorEntry::activation) continue;
     entries_[i].offset = plan_->offsets[i];
     LINNET_TRY(check_bounds(entries_[i], entries_[i].offset));
@@ -140,10 +142,7 @@ inline Status Builder::emit(uint8_t* program, Where& where) {
 }
 
 inline Status Builder::pass() {
-  entry_count_ = records_ = steps_ = run_steps_ = params_bytes_ = state_bytes_ = fills_ = caller_buffers_ = next_move_ = 0;
-  sum_bytes_ = 0;
-  position_ = 0;
-  depth_ = 0;
+  now_ = {};
   *where_ = {};
   uint32_t base;
   LINNET_TRY(open_subgraph(0, base));
@@ -151,18 +150,18 @@ inline Status Builder::pass() {
   LINNET_TRY(open_ports(graph(0).outputs(), TensorEntry::graph_output, options_.caller_outputs));
   if (writing()) {
     write_ports(graph(0).inputs(), layout_.inputs);
-    for (uint32_t i = 0; plan_ && i < entry_count_; ++i) LINNET_TRY(check_disjoint(i, 0, false));
+    for (uint32_t i = 0; plan_ && i < now_.entries; ++i) LINNET_TRY(check_disjoint(i, 0, false));
   }
   LINNET_TRY(walk(0, base));
   *where_ = {};
   write_step(StepKind::end, 0, 0, 0);
   for (int32_t t : graph(0).outputs()) {
-    position_ = end_position;
-    LINNET_TRY(use(static_cast<uint32_t>(t)));
+    now_.position = end_position;
+    use(static_cast<uint32_t>(t));
   }
   if (!writing()) return {};
   write_ports(graph(0).outputs(), layout_.outputs);
-  for (uint32_t i = 0; i < entry_count_; ++i)  // state must be back where the next inference expects it
+  for (uint32_t i = 0; i < now_.entries; ++i)  // state must be back where the next inference expects it
     if (entries_[i].has(TensorEntry::state_in_arena) && entries_[i].offset != plan_->offsets[i])
       return LINNET_ERROR(malformed, "the plan leaves state away from its place");
   return {};
@@ -175,29 +174,28 @@ inline uint8_t alignment_flags(uint32_t bytes) {
 
 // Makes entries for a subgraph's tensors. Constants and variables are known from the start.
 inline Status Builder::open_subgraph(int32_t subgraph, uint32_t& base) {
-  for (int i = 0; i < depth_; ++i)
+  for (uint32_t i = 0; i < now_.depth; ++i)
     if (active_[i] == subgraph) return LINNET_ERROR(unsupported, "a subgraph calls itself");
-  if (depth_ == max_depth) return LINNET_ERROR(unsupported, "subgraphs call each other too deeply");
-  active_[depth_++] = subgraph;
+  if (now_.depth == max_depth) return LINNET_ERROR(unsupported, "subgraphs call each other too deeply");
+  active_[now_.depth++] = subgraph;
   Model::Subgraph s = graph(subgraph);
-  base = entry_count_;
-  entry_count_ += s.tensor_count();
-  if (entry_count_ > UINT16_MAX) return LINNET_ERROR(unsupported, "the network has more than 65535 tensors");
+  base = now_.entries;
+  now_.entries += s.tensor_count();
+  if (now_.entries > UINT16_MAX) return LINNET_ERROR(unsupported, "the network has more than 65535 tensors");
   for (uint32_t i = 0; i < s.tensor_count(); ++i) {
     Model::Tensor tensor = s.tensor(i);
     TensorEntry& e = entry(base + i);
+    uint32_t data_offset = tensor.data_offset();
     if (!writing()) {
       e = {};
       e.bytes = tensor.bytes();
       e.flags = alignment_flags(element_bytes(tensor.type()));
-      if (tensor.is_constant()) {
+      if (data_offset) {
         e.kind = TensorEntry::constant;
-        e.offset = options_.place_constant ? options_.place_constant(options_.context, tensor.buffer()) : tensor.data_offset();
+        e.offset = places_constants() ? options_.place_constant(options_.context, tensor.buffer()) : data_offset;
       }
     }
-    e.flags = static_cast<uint8_t>(e.flags & ~TensorEntry::produced);
-    if (tensor.is_constant()) e.set(TensorEntry::produced);
-    else if (tensor.is_variable()) add_state(base + i, tensor);
+    if (tensor.is_variable()) add_state(base + i, tensor);
   }
   return {};
 }
@@ -205,7 +203,6 @@ inline Status Builder::open_subgraph(int32_t subgraph, uint32_t& base) {
 // State lies in the persistent region, or in the arena where a plan wants it to move with the others.
 inline void Builder::add_state(uint32_t i, const Model::Tensor& tensor) {
   TensorEntry& e = entry(i);
-  e.set(TensorEntry::produced);
   bool in_arena = plan_ && i < plan_->offsets.size() && plan_->offsets[i] != Plan::not_in_arena;
   if (!writing()) {
     e.kind = in_arena ? TensorEntry::activation : TensorEntry::state;
@@ -213,36 +210,32 @@ inline void Builder::add_state(uint32_t i, const Model::Tensor& tensor) {
     if (in_arena) e.set(TensorEntry::state_in_arena);
   }
   if (!in_arena) {
-    state_bytes_ = align_up(state_bytes_, persistent_alignment);
-    e.offset = state_bytes_;
-    state_bytes_ += e.bytes;
+    now_.state_bytes = align_up(now_.state_bytes, persistent_alignment);
+    e.offset = now_.state_bytes;
+    now_.state_bytes += e.bytes;
   }
-  int32_t value = 0;
-  if (tensor.type() == Type::int8 && !tensor.zero_points().empty()) value = static_cast<int32_t>(tensor.zero_points()[0]);
+  int32_t value = tensor.type() == Type::int8 ? tensor_info(tensor).zero_point() : 0;
   if (value == 0 && !in_arena) return;
   if (writing()) {
-    StateFill* fill = reinterpret_cast<StateFill*>(program_ + layout_.fills.offset) + fills_;
+    StateFill* fill = reinterpret_cast<StateFill*>(program_ + layout_.fills.offset) + now_.fills;
     fill->place = place_of(i);
     fill->bytes = e.bytes;
     fill->value = value;
   }
-  ++fills_;
+  ++now_.fills;
 }
 
+// Inputs have their contents from the start. What the caller owns is numbered in the order of inputs, then outputs.
 inline Status Builder::open_ports(Span<const int32_t> tensors, TensorEntry::Flag flag, bool caller_owned) {
   for (int32_t t : tensors) {
     TensorEntry& e = entry(static_cast<uint32_t>(t));
     e.set(flag);
-    if (flag == TensorEntry::graph_input) produce(static_cast<uint32_t>(t));
-    bool ours = e.kind == TensorEntry::fresh || (flag == TensorEntry::graph_input && !e.has(TensorEntry::state_in_arena));
-    if (!caller_owned) continue;
-    if (!writing() && ours && e.kind <= TensorEntry::activation && e.kind != TensorEntry::constant) {
+    if (caller_owned && !writing() && e.kind == TensorEntry::fresh) {
+      if (caller_buffers_ == max_caller_regions) return LINNET_ERROR(unsupported, "the caller can own at most 64 inputs and outputs");
       e.kind = TensorEntry::caller;
-      e.offset = caller_buffers_;
+      e.offset = caller_buffers_++;
     }
-    if (e.kind == TensorEntry::caller && e.offset == caller_buffers_) ++caller_buffers_;
-    if (caller_buffers_ > max_caller_regions)
-      return LINNET_ERROR(unsupported, "the caller can own at most 64 inputs and outputs");
+    if (flag == TensorEntry::graph_input) produce(static_cast<uint32_t>(t));
   }
   return {};
 }
@@ -250,33 +243,25 @@ inline Status Builder::open_ports(Span<const int32_t> tensors, TensorEntry::Flag
 // The entry gets its contents here: its memory is taken from this position on.
 inline void Builder::produce(uint32_t i) {
   TensorEntry& e = entry(i);
-  e.set(TensorEntry::produced);
   if (e.kind == TensorEntry::fresh) {
     e.kind = TensorEntry::activation;
-    e.first = e.last = position_;
-    sum_bytes_ += align_up(e.bytes, arena_alignment);
+    e.first = e.last = static_cast<uint16_t>(now_.position);
+    now_.sum_bytes += align_up(e.bytes, arena_alignment);
   }
-  TensorEntry& r = entry(root_index(i));
-  if (r.last < position_) r.last = position_;
+  use(i);
 }
 
-inline Status Builder::use(uint32_t i) {
-  if (i < entries_.size() && !entry(i).has(TensorEntry::produced))
-    return LINNET_ERROR(malformed, "a tensor is read before anything was written to it");
+inline void Builder::use(uint32_t i) {
   TensorEntry& r = entry(root_index(i));
-  if (r.last < position_) r.last = position_;
-  return {};
+  if (r.last < now_.position) r.last = static_cast<uint16_t>(now_.position);
 }
 
-inline Status Builder::use_operand(const Ref& ref) {
-  if (ref.kind != Ref::tensor) return {};
-  if (ref.role != role_out) return use(ref.index);
-  produce(ref.index);
-  return {};
+inline void Builder::use_operand(const Ref& ref) {
+  if (ref.kind == Ref::tensor) ref.role == role_out ? produce(ref.index) : use(ref.index);
 }
 
 inline uint32_t Builder::add_scratch(uint32_t bytes) {
-  uint32_t i = entry_count_++;
+  uint32_t i = now_.entries++;
   TensorEntry& e = entry(i);
   if (!writing()) {
     e = {};
@@ -290,7 +275,7 @@ inline uint32_t Builder::add_scratch(uint32_t bytes) {
 inline Status Builder::walk(int32_t subgraph, uint32_t base) {
   uint32_t operators = graph(subgraph).operator_count();
   for (uint32_t i = 0; i < operators; ++i) {
-    if (position_ >= end_position - 1) return LINNET_ERROR(unsupported, "the network has more than 65533 operators");
+    if (now_.position >= end_position - 1) return LINNET_ERROR(unsupported, "the network has more than 65533 operators");
     Node node;
     node.model = &model_;
     node.subgraph = subgraph;
@@ -300,30 +285,30 @@ inline Status Builder::walk(int32_t subgraph, uint32_t base) {
     Status refusal;
     const OperatorEntry* op = find_operator(node, refusal);
     if (!op) return refusal;
-    uint16_t position = ++position_;
-    uint32_t first_step = steps_;
+    uint32_t position = ++now_.position;
+    uint32_t first_step = now_.steps;
     Emitter emitter(*this, node, base);
     LINNET_TRY(op->lower(node, emitter));
     LINNET_TRY(close_node(node, position, base, first_step));
   }
-  --depth_;
+  --now_.depth;
   return {};
 }
 
-inline Status Builder::close_node(const Node& node, uint16_t position, uint32_t base, uint32_t first_step) {
+inline Status Builder::close_node(const Node& node, uint32_t position, uint32_t base, uint32_t first_step) {
   if (!writing()) return {};
-  for (uint32_t i = 0; plan_ && i < entry_count_; ++i)
-    if (entries_[i].first == position) LINNET_TRY(check_disjoint(i, position, steps_ == first_step + 1));
-  if (options_.on_node) options_.on_node(options_.context, {node.subgraph, node.index, position, first_step, steps_, base});
-  return plan_ && depth_ == 1 ? apply_moves() : Status();
+  for (uint32_t i = 0; plan_ && i < now_.entries; ++i)
+    if (entries_[i].first == position) LINNET_TRY(check_disjoint(i, position, now_.steps == first_step + 1));
+  if (builder_has_hooks && options_.on_node) options_.on_node(options_.context, {node.subgraph, node.index, static_cast<uint16_t>(position), first_step, now_.steps, base});
+  return plan_ && now_.depth == 1 ? apply_moves() : Status();
 }
 
 inline Operand* Builder::write_step(StepKind kind, uint32_t operands, uint32_t kernel, uint32_t params) {
-  uint32_t at = records_;
-  records_ += 1 + operands;
-  uint32_t index = steps_++;
+  uint32_t at = now_.records;
+  now_.records += 1 + operands;
+  uint32_t index = now_.steps++;
   if (!writing()) return nullptr;
-  if (options_.origins) {
+  if (builder_has_hooks && options_.origins) {
     StepOrigin* origin = reinterpret_cast<StepOrigin*>(program_ + layout_.origins.offset) + index;
     origin->subgraph = static_cast<uint16_t>(where_->subgraph);
     origin->node = static_cast<uint16_t>(where_->node);
@@ -343,7 +328,7 @@ inline Operand Builder::place_of(uint32_t i) const {
     case TensorEntry::state: return {e.offset, region_persistent, role_in, 0};
     case TensorEntry::caller: return {0, static_cast<uint8_t>(region_caller + e.offset), role_in, 0};
     case TensorEntry::constant:
-      if (!options_.place_constant) return {e.offset, region_model, role_in, 0};
+      if (!places_constants()) return {e.offset, region_model, role_in, 0};
       return {weights_offset_ + e.offset, region_program, role_in, 0};
     default: return {0, region_none, role_in, 0};
   }
@@ -363,22 +348,24 @@ inline void Builder::write_ports(Span<const int32_t> tensors, const Slice& slice
     uint32_t index = static_cast<uint32_t>(tensors[i]);
     Model::Tensor tensor = graph(0).tensor(index);
     Port& port = ports[i];
+    TensorInfo info = tensor_info(tensor);
     port.place = place_of(index);
-    port.type = static_cast<uint8_t>(tensor.type());
+    port.type = static_cast<uint8_t>(info.type);
     port.bytes = tensor.bytes();
-    port.rank = static_cast<uint8_t>(tensor.rank() <= 6 ? tensor.rank() : 0);
-    for (uint32_t d = 0; d < port.rank; ++d) port.dims[d] = tensor.dims()[d];
-    if (tensor.scales().size() == 1) __builtin_memcpy(&port.scale_bits, tensor.scales().data(), 4);
-    if (tensor.zero_points().size() == 1) port.zero_point = static_cast<int32_t>(tensor.zero_points()[0]);
+    port.rank = static_cast<uint8_t>(info.rank() <= 6 ? info.rank() : 0);
+    for (uint32_t d = 0; d < port.rank; ++d) port.dims[d] = info.dims[d];
+    if (info.scales.size() != 1) continue;
+    port.scale_bits = detail::float_bits(info.scales[0]);
+    port.zero_point = info.zero_point();
   }
 }
 
 inline Status Builder::copy(const Ref& to, const Ref& from) {
-  LINNET_TRY(use_operand(from));
-  LINNET_TRY(use_operand(to));
-  if (!writing() && options_.on_step) {
+  use_operand(from);
+  use_operand(to);
+  if (builder_has_hooks && !writing() && options_.on_step) {
     Ref refs[2] = {to, from};
-    options_.on_step(options_.context, {position_, EmittedStep::copy, nullptr, refs, 2});
+    options_.on_step(options_.context, {static_cast<uint16_t>(now_.position), EmittedStep::copy, nullptr, refs, 2});
   }
   Operand* operands = write_step(StepKind::move, 2, 0, entry(to.index).bytes);
   if (!operands) return {};
@@ -391,10 +378,10 @@ inline Status Builder::copy(const Ref& to, const Ref& from) {
 
 // Entry i against everything that lives at `position`. Where a node is one step, its output may overlap inputs that it is
 // the last to read: those pairs are left to check_lags (or to the step, a move).
-inline Status Builder::check_disjoint(uint32_t i, uint16_t position, bool lags_apply) const {
+inline Status Builder::check_disjoint(uint32_t i, uint32_t position, bool lags_apply) const {
   const TensorEntry& a = entries_[i];
   if (a.kind != TensorEntry::activation || a.first > position || a.last < position) return {};
-  for (uint32_t j = 0; j < entry_count_; ++j) {
+  for (uint32_t j = 0; j < now_.entries; ++j) {
     const TensorEntry& b = entries_[j];
     if (j == i || b.kind != TensorEntry::activation || b.first > position || b.last < position || !share_memory(a, b)) continue;
     if (lags_apply && ((b.last == position && a.first == position) || (a.last == position && b.first == position))) continue;
@@ -415,10 +402,10 @@ inline Status Builder::check_lags(const KernelFacts& facts, const void* params, 
       if (out.kind != TensorEntry::activation || in.kind != TensorEntry::activation || !share_memory(in, out)) continue;
       bool ok = false;
       if (operands[o].role == role_out && operands[i].role == role_in && facts.lag) {
+        // Offsets are below 2^31, so distances fit, and none is as large as Lag::never.
         Lag lag = facts.lag(params, static_cast<int>(i), static_cast<int>(o));
-        int64_t in_offset = in.offset, out_offset = out.offset;
-        ok = down ? lag.backward != Lag::never && out_offset + out.bytes >= in_offset + in.bytes + int64_t{lag.backward}
-                  : lag.forward != Lag::never && in_offset >= out_offset + lag.forward;
+        int32_t up = static_cast<int32_t>(in.offset - out.offset);
+        ok = down ? static_cast<int32_t>(out.bytes - in.bytes) - up >= lag.backward : up >= lag.forward;
       }
       if (!ok) return LINNET_ERROR(malformed, "the plan lets an operator overwrite what it still reads");
     }
@@ -427,10 +414,10 @@ inline Status Builder::check_lags(const KernelFacts& facts, const void* params, 
 }
 
 inline Status Builder::apply_moves() {
-  for (; next_move_ < plan_->moves.size() && plan_->moves[next_move_].position <= position_; ++next_move_) {
-    const PlannedMove& move = plan_->moves[next_move_];
-    if (move.entry >= entry_count_ || entries_[move.entry].kind != TensorEntry::activation ||
-        entries_[move.entry].first > position_ || entries_[move.entry].last <= position_)
+  for (; now_.next_move < plan_->moves.size() && plan_->moves[now_.next_move].position <= now_.position; ++now_.next_move) {
+    const PlannedMove& move = plan_->moves[now_.next_move];
+    if (move.entry >= now_.entries || entries_[move.entry].kind != TensorEntry::activation ||
+        entries_[move.entry].first > now_.position || entries_[move.entry].last <= now_.position)
       return LINNET_ERROR(malformed, "the plan moves a tensor that does not live");
     TensorEntry& e = entries_[move.entry];
     LINNET_TRY(check_bounds(e, move.offset));
@@ -439,9 +426,9 @@ inline Status Builder::apply_moves() {
     e.offset = move.offset;
     operands[0] = place_of(move.entry);
     operands[0].role = role_out;
-    for (uint32_t j = 0; j < entry_count_; ++j) {
+    for (uint32_t j = 0; j < now_.entries; ++j) {
       const TensorEntry& b = entries_[j];
-      if (j != move.entry && b.kind == TensorEntry::activation && b.first <= position_ && b.last > position_ &&
+      if (j != move.entry && b.kind == TensorEntry::activation && b.first <= now_.position && b.last > now_.position &&
           share_memory(e, b))
         return LINNET_ERROR(malformed, "the plan moves a tensor onto another");
     }
@@ -474,8 +461,8 @@ inline Ref Emitter::out(int i) {
 inline Ref Emitter::scratch(uint32_t bytes) { return {Ref::tensor, role_scratch, builder_.add_scratch(bytes)}; }
 
 inline Ref Emitter::array_bytes(uint32_t bytes, void** storage) {
-  uint32_t offset = align_up(builder_.params_bytes_, 4);
-  builder_.params_bytes_ = offset + bytes;
+  uint32_t offset = align_up(builder_.now_.params_bytes, 4);
+  builder_.now_.params_bytes = offset + bytes;
   *storage = builder_.writing() ? builder_.program_ + builder_.layout_.params.offset + offset : nullptr;
   return {Ref::array, role_constant, offset};
 }
@@ -495,10 +482,10 @@ inline Status Emitter::step(uint32_t computation, const void* params, uint32_t p
     if (n == max_operands) return LINNET_ERROR(unsupported, "the operator has too many operands");
     operands[n++] = scratch(bytes);
   }
-  for (uint32_t i = 0; i < n; ++i) LINNET_TRY(b.use_operand(operands[i]));
-  if (!b.writing() && b.options_.on_step) b.options_.on_step(b.options_.context, {b.position_, kernel, params, operands, n});
-  bool down = b.plan_ && b.plan_->step_walks_down(b.run_steps_);
-  ++b.run_steps_;
+  for (uint32_t i = 0; i < n; ++i) b.use_operand(operands[i]);
+  if (builder_has_hooks && !b.writing() && b.options_.on_step) b.options_.on_step(b.options_.context, {static_cast<uint16_t>(b.now_.position), kernel, params, operands, n});
+  bool down = b.plan_ && b.plan_->step_walks_down(b.now_.run_steps);
+  ++b.now_.run_steps;
   void* stored;
   uint32_t offset = array_bytes(params_bytes, &stored).index;
   Operand* places = b.write_step(StepKind::run, n, down ? kernel | step_walks_down : kernel, b.layout_.params.offset + offset);
@@ -522,21 +509,21 @@ inline Status Emitter::alias(int input, int output) {
     e.link = static_cast<uint16_t>(root);
   }
   if (e.kind != TensorEntry::alias || e.link != root) return b.copy(to, from);
-  LINNET_TRY(b.use(from.index));
+  b.use(from.index);
   b.produce(to.index);
   return {};
 }
 
-inline Result<Emitter::Label> Emitter::branch_if_false(Ref condition) {
-  if (Status status = builder_.use_operand(condition); !status.ok()) return status;
-  Label label{builder_.records_};
+inline Emitter::Label Emitter::branch_if_false(Ref condition) {
+  builder_.use_operand(condition);
+  Label label{builder_.now_.records};
   Operand* operand = builder_.write_step(StepKind::branch, 1, 0, 0);
   if (operand) *operand = builder_.place_of_ref(condition);
   return label;
 }
 
 inline Emitter::Label Emitter::jump() {
-  Label label{builder_.records_};
+  Label label{builder_.now_.records};
   builder_.write_step(StepKind::jump, 0, 0, 0);
   return label;
 }
@@ -544,7 +531,7 @@ inline Emitter::Label Emitter::jump() {
 inline void Emitter::bind(Label label) {
   if (!builder_.writing()) return;
   Step* step = reinterpret_cast<Step*>(builder_.program_ + builder_.layout_.code.offset) + label.at;
-  step->params = builder_.records_ * 8;
+  step->params = builder_.now_.records * 8;
 }
 
 inline Status Emitter::subgraph(int32_t index, int first_input) {
@@ -563,12 +550,11 @@ inline Status Emitter::subgraph(int32_t index, int first_input) {
     TensorEntry& e = b.entry(inner);
     if (outer.kind == Ref::absent || e.bytes != b.entry(outer.index).bytes)
       return LINNET_ERROR(malformed, "a subgraph is called with a tensor of another size");
-    LINNET_TRY(b.use(outer.index));
+    b.use(outer.index);
     if (!b.writing() && e.kind == TensorEntry::fresh) {
       e.kind = TensorEntry::alias;
       e.link = static_cast<uint16_t>(b.root_index(outer.index));
     }
-    e.set(TensorEntry::produced);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Ref outer = out(static_cast<int>(i));
@@ -587,7 +573,7 @@ inline Status Emitter::subgraph(int32_t index, int first_input) {
     Ref outer = out(static_cast<int>(i));
     uint32_t inner = base + static_cast<uint32_t>(outputs[i]);
     const TensorEntry& e = b.entry(inner);
-    if (e.kind == TensorEntry::alias && e.link == b.root_index(outer.index)) LINNET_TRY(b.use(inner));
+    if (e.kind == TensorEntry::alias && e.link == b.root_index(outer.index)) b.use(inner);
     else LINNET_TRY(b.copy(outer, {Ref::tensor, role_in, inner}));
   }
   return {};

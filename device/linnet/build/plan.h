@@ -39,8 +39,8 @@ struct Plan {
     if (file.size() < head_words * 4 || (reinterpret_cast<uintptr_t>(words) & 3) != 0 || words[0] != magic)
       return LINNET_ERROR(malformed, "the plan in the model is damaged");
     if (words[1] != version) return LINNET_ERROR(mismatch, "the plan in the model was made by another version of Linnet");
-    uint64_t need = head_words * 4 + 4ull * words[3] + 4ull * words[4] + 8ull * words[5];
-    if (need > file.size()) return LINNET_ERROR(malformed, "the plan in the model is cut short");
+    size_t room = file.size() / 4 - head_words;
+    if (words[3] > room || words[4] > room - words[3] || words[5] > (room - words[3] - words[4]) / 2) return LINNET_ERROR(malformed, "the plan in the model is cut short");
     plan.arena_bytes = words[2];
     const uint32_t* at = words + head_words;
     plan.offsets = {at, words[3]};

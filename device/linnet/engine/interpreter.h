@@ -187,7 +187,7 @@ inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena
   return adopt(program.data(), kernels, resources, persistent);
 }
 
-inline Status Interpreter::adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources,
+__attribute__((noinline)) inline Status Interpreter::adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources,
                                  uint8_t* persistent) {
   header_ = &header_of(program);
   kernels_ = kernels.kernels;

@@ -37,7 +37,7 @@ class Arena {
 
   // Takes `persistent` bytes from the top beside `activation` bytes at the bottom. `where.bytes` becomes the size that the
   // caller's memory must have.
-  Status reserve(uint32_t activation, uint32_t persistent, uint8_t** at, Where& where) {
+  __attribute__((noinline)) Status reserve(uint32_t activation, uint32_t persistent, uint8_t** at, Where& where) {
     persistent = align_up(persistent, persistent_alignment);
     activation = align_up(activation, persistent_alignment);
     uint64_t activations = activation > activation_bytes_ ? activation : activation_bytes_;

@@ -34,11 +34,10 @@ struct If {
     return infer_branch(node, branch(node, 1));
   }
   static Status lower(const Node& node, Emitter& emitter) {
-    Result<Emitter::Label> otherwise = emitter.branch_if_false(emitter.in(0));
-    if (!otherwise.ok()) return otherwise.status();
+    Emitter::Label otherwise = emitter.branch_if_false(emitter.in(0));
     LINNET_TRY(emitter.subgraph(branch(node, 0), 1));
     Emitter::Label end = emitter.jump();
-    emitter.bind(otherwise.value());
+    emitter.bind(otherwise);
     LINNET_TRY(emitter.subgraph(branch(node, 1), 1));
     emitter.bind(end);
     return {};

@@ -199,7 +199,7 @@ class Emitter {
 
   // Control flow, forward only: a branch or jump is emitted first and its target bound later within the same node.
   struct Label { uint32_t at; };
-  Result<Label> branch_if_false(Ref condition);  // condition: one boolean
+  Label branch_if_false(Ref condition);  // condition: one boolean
   Label jump();
   void bind(Label label);
   // Emits the steps of another subgraph in place: its inputs are the node's inputs from `first_input` on, its outputs the
