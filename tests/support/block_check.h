@@ -75,7 +75,7 @@ void run_block(const CapturedStep<C>& s, const View* dense, Block block, std::ve
     if (accumulates) {
       accumulators[i].resize(tiles[i].bytes.size());
       if (block.first) std::fill(accumulators[i].begin(), accumulators[i].end(), uint8_t{0xA5});
-    } else if (s.present[i] && s.roles[i] != role_out && s.roles[i] != role_scratch) {
+    } else if (s.present[i] && s.roles[i] != role_out && !s.is_scratch(i)) {
       tiles[i].load(memory[i], dense[i]);
     }
   }
@@ -84,14 +84,14 @@ void run_block(const CapturedStep<C>& s, const View* dense, Block block, std::ve
   for (size_t i = 0; i < s.count(); ++i) {
     bool accumulates = s.extents[i].optional && s.extents[i].written;
     if (accumulates) data[i] = block.first && block.last ? nullptr : accumulators[i].data();
-    else if (s.roles[i] == role_scratch) data[i] = memory[i].data();
+    else if (s.is_scratch(i)) data[i] = memory[i].data();
     else if (s.present[i]) data[i] = tiles[i].bytes.data() ? tiles[i].bytes.data() : reinterpret_cast<uint8_t*>(&tiles);
   }
   block.views = views;
   C::run(Call{data, block, Direction::up}, s.params);
   for (size_t i = 0; i < s.count(); ++i) {
     bool accumulates = s.extents[i].optional && s.extents[i].written;
-    if (accumulates || !s.extents[i].written || s.roles[i] == role_scratch) continue;
+    if (accumulates || !s.extents[i].written || s.is_scratch(i)) continue;
     if (block.last || s.roles[i] == role_inout) tiles[i].store(memory[i], dense[i]);
   }
 }

@@ -16,6 +16,8 @@ struct CapturedStep {
   std::vector<TensorBytes> before, after;  // per operand, as many bytes as `check` says; empty where absent
   std::vector<bool> present;
   size_t count() const { return roles.size(); }
+  // Scratch of the step itself, rather than what one step of a node leaves for the next.
+  bool is_scratch(size_t i) const { return roles[i] == role_scratch && extents[i].written; }
   bool is_read(size_t i) const { return roles[i] != role_out && roles[i] != role_scratch && roles[i] != role_accumulator; }
 };
 

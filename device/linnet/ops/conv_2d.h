@@ -88,7 +88,12 @@ struct Conv2D {
     const Shape& s = p.shape;
     if (input != sum_input || output != sum_output) return {};
     constexpr int32_t in_element = sizeof(typename S::Input), element = sizeof(typename S::Output);
-    return WindowLag{s.y, s.x, s.batches, s.in_channels * in_element, s.out_channels * element, element, 0}.lag();
+    // When channel c of a pixel is next, its group's channels are still to be read: with groups, what matters is the channel
+    // that is furthest ahead of its group.
+    int32_t last = s.out_channels - 1, ahead = s.grouped() ? -s.in_channels * in_element : last * element;
+    for (int32_t c = 1; s.grouped() && c <= last; ++c)
+      ahead = max_of(ahead, c * element - c / s.filters_per_group() * s.group_channels * in_element);
+    return WindowLag{s.y, s.x, s.batches, s.in_channels * in_element, s.out_channels * element, element, last * element - ahead}.lag();
   }
   static void run(const Call& call, const Params& p) {
     const Shape& s = p.shape;
