@@ -77,6 +77,8 @@ class ProgramCheck {
     if (header_.file_bytes > file_.size()) return LINNET_ERROR(malformed, "the Program is cut short");
     if (header_.kernels_hash != table_.hash)
       return LINNET_ERROR(mismatch, "the Program was made for other kernels than this firmware has: export both together");
+    if (((header_.arena_bytes | header_.persistent_bytes) >> 31) != 0)  // so that sums of sizes stay in 32 bits
+      return LINNET_ERROR(malformed, "the Program asks for more memory than there can be");
     if (header_.caller_buffers > max_caller_regions || header_.model_bytes > model_bytes_)
       return LINNET_ERROR(mismatch, "the Program needs the .tflite that it was made from");
     if (!slice_ok(header_.code, 8, 8) || !slice_ok(header_.inputs, sizeof(Port), 4) ||
