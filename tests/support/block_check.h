@@ -135,9 +135,10 @@ void check_blocks_of(const CapturedStep<C>& s, uint32_t seed) {
             run_block(s, dense, block, memory, accumulators, random);
           }
         }
-  for (size_t i = 0; i < s.count(); ++i)
-    if (s.present[i] && (s.roles[i] == role_out || s.roles[i] == role_inout))
-      EXPECT_TRUE(memory[i] == s.after[i]) << C::name << " in blocks (seed " << seed << ") differs at operand " << i;
+  for (size_t i = 0; i < s.count(); ++i) {
+    if (!s.present[i] || (s.roles[i] != role_out && s.roles[i] != role_inout)) continue;
+    EXPECT_TRUE(memory[i] == s.after[i]) << C::name << " in blocks (seed " << seed << ") differs at operand " << i;
+  }
 }
 
 template <class C>

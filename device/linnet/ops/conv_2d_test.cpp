@@ -136,7 +136,7 @@ TEST(Conv2D, RefusesWhatItDoesNotCover) {
     });
   };
   for (int32_t hostile : {0, -1, INT32_MIN, 65536, INT32_MAX})
-    for (uint8_t field : {1, 2, 4, 5}) EXPECT_NE(option(field, hostile).find("make no sense"), std::string::npos) << int{field} << hostile;
+    for (uint8_t field : std::initializer_list<uint8_t>{1, 2, 4, 5}) EXPECT_NE(option(field, hostile).find("make no sense"), std::string::npos) << int{field} << hostile;
   EXPECT_NE(option(0, int8_t{2}).find("make no sense"), std::string::npos);
   EXPECT_NE(option(3, int8_t{4}).find("RELU6 only"), std::string::npos);
   EXPECT_NE(option(3, int8_t{-1}).find("RELU6 only"), std::string::npos);

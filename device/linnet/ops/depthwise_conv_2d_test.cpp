@@ -81,7 +81,7 @@ TEST(DepthwiseConv2D, RefusesWhatItDoesNotCover) {
     return test::refusal(n.write());
   };
   for (int32_t hostile : {0, -1, INT32_MIN, 65536, INT32_MAX})
-    for (uint8_t field : {1, 2, 5, 6})
+    for (uint8_t field : std::initializer_list<uint8_t>{1, 2, 5, 6})
       EXPECT_NE(message([&](NetworkBuilder& n, int) {
                   std::erase_if(n.last_operator().options, [&](const graph::Option& o) { return o.field == field; });
                   n.last_operator().options.push_back({field, hostile});

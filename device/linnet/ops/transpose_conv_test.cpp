@@ -104,7 +104,7 @@ TEST(TransposeConv, RefusesWhatItDoesNotCover) {
     return test::refusal(n.write());
   };
   for (int32_t hostile : {0, -1, INT32_MIN, INT32_MAX})
-    for (uint8_t field : {1, 2})
+    for (uint8_t field : std::initializer_list<uint8_t>{1, 2})
       EXPECT_NE(message([&](NetworkBuilder&, graph::OperatorSpec& op) {
                   std::erase_if(op.options, [&](const graph::Option& o) { return o.field == field; });
                   op.options.push_back({field, hostile});
