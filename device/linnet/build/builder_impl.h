@@ -296,10 +296,9 @@ inline Status Builder::walk(int32_t subgraph, uint32_t base) {
 }
 
 inline Status Builder::close_node(const Node& node, uint32_t position, uint32_t base, uint32_t first_step) {
-  if (!writing()) return {};
-  for (uint32_t i = 0; plan_ && i < now_.entries; ++i)
+  for (uint32_t i = 0; writing() && plan_ && i < now_.entries; ++i)
     if (entries_[i].first == position) LINNET_TRY(check_disjoint(i, position, now_.steps == first_step + 1));
-  if (builder_has_hooks && options_.on_node) options_.on_node(options_.context, {node.subgraph, node.index, static_cast<uint16_t>(position), first_step, now_.steps, base});
+  if (builder_has_hooks && writing() && options_.on_node) options_.on_node(options_.context, {node.subgraph, node.index, static_cast<uint16_t>(position), first_step, now_.steps, base});
   return plan_ && now_.depth == 1 ? apply_moves() : Status();
 }
 
@@ -415,6 +414,11 @@ inline Status Builder::check_lags(const KernelFacts& facts, const void* params, 
 
 inline Status Builder::apply_moves() {
   for (; now_.next_move < plan_->moves.size() && plan_->moves[now_.next_move].position <= now_.position; ++now_.next_move) {
+    if (!writing()) {  // the first pass counts them
+      if (now_.next_move > UINT16_MAX) return LINNET_ERROR(malformed, "the plan moves tensors more often than makes sense");
+      write_step(StepKind::move, 2, 0, 0);
+      continue;
+    }
     const PlannedMove& move = plan_->moves[now_.next_move];
     if (move.entry >= now_.entries || entries_[move.entry].kind != TensorEntry::activation ||
         entries_[move.entry].first > now_.position || entries_[move.entry].last <= now_.position)
