@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linnet/build/builder.h"
+#include "linnet/engine/nest.h"
 #include "linnet_catalogue.h"
 
 namespace linnet {
@@ -71,9 +72,19 @@ std::vector<KernelInfo> all_kernels() {
 
 }  // namespace
 
+namespace {
+template <class... K>
+const KernelTable& with_loop_nests(List<K...>) { return TiledKernels<K...>::table; }
+}  // namespace
+
 const Catalogue& catalogue() {
   static const std::vector<KernelInfo> kernels = all_kernels();
-  static const Catalogue all = {Build<linnet::all::Kernels, linnet::all::Operators>::table, kernels};
+  static const BuildTable table = [] {
+    BuildTable tiled = Build<linnet::all::Kernels, linnet::all::Operators>::table;
+    tiled.kernels = &with_loop_nests(linnet::all::Kernels{});
+    return tiled;
+  }();
+  static const Catalogue all = {table, kernels};
   return all;
 }
 
