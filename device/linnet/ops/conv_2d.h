@@ -53,10 +53,11 @@ inline uint64_t count_macs(const Shape& s) {
 inline void whole_shape(const Shape& s, Block& block, View* views) {
   block.out = whole_box(s.batches, s.y.output, s.x.output, s.out_channels);
   block.reduction = {{0, 0, 0}, {s.y.filter, s.x.filter, s.group_channels}};
-  views[sum_input] = dense_view(s.y.input, s.x.input, s.in_channels);
-  views[sum_filter] = dense_view(s.y.filter, s.x.filter, s.group_channels);
-  views[sum_bias] = dense_view(1, 1, s.out_channels);
-  views[sum_output] = views[sum_accumulator] = dense_view(s.y.output, s.x.output, s.out_channels);
+  set_dense(views[sum_input], s.y.input, s.x.input, s.in_channels);
+  set_dense(views[sum_filter], s.y.filter, s.x.filter, s.group_channels);
+  set_dense(views[sum_bias], 1, 1, s.out_channels);
+  set_dense(views[sum_output], s.y.output, s.x.output, s.out_channels);
+  set_dense(views[sum_accumulator], s.y.output, s.x.output, s.out_channels);
 }
 
 template <class S>

@@ -23,9 +23,11 @@ struct SumsParams {
 };
 
 inline bool check_shape(const Shape& s, uint32_t& in, uint32_t& filter, uint32_t& out) {
+  uint32_t unused;
+  if (!product(unused, s.in_channels, s.multiplier, 1, 1)) return false;
   return is_valid(s.y) && is_valid(s.x) && product(in, s.batches, s.y.input, s.x.input, s.in_channels) &&
-         product(filter, s.y.filter, s.x.filter, s.in_channels, s.multiplier) &&
-         product(out, s.batches, s.y.output, s.x.output, s.in_channels, s.multiplier);
+         product(filter, 1, s.y.filter, s.x.filter, s.out_channels()) &&
+         product(out, s.batches, s.y.output, s.x.output, s.out_channels());
 }
 
 inline Box input_window(const Shape& s, const Block& block) {
@@ -45,10 +47,11 @@ inline void whole_shape(const Shape& s, Block& block, View* views) {
   int32_t channels = s.out_channels();
   block.out = whole_box(s.batches, s.y.output, s.x.output, channels);
   block.reduction = {{0, 0, 0}, {s.y.filter, s.x.filter, 1}};
-  views[sum_input] = dense_view(s.y.input, s.x.input, s.in_channels);
-  views[sum_filter] = dense_view(s.y.filter, s.x.filter, channels);
-  views[sum_bias] = dense_view(1, 1, channels);
-  views[sum_output] = views[sum_accumulator] = dense_view(s.y.output, s.x.output, channels);
+  set_dense(views[sum_input], s.y.input, s.x.input, s.in_channels);
+  set_dense(views[sum_filter], s.y.filter, s.x.filter, channels);
+  set_dense(views[sum_bias], 1, 1, channels);
+  set_dense(views[sum_output], s.y.output, s.x.output, channels);
+  set_dense(views[sum_accumulator], s.y.output, s.x.output, channels);
 }
 
 // The loops. Direction: pixels and their channels are walked up or down; sums always go up.

@@ -63,8 +63,11 @@ struct FullyConnected {
     const Shape& s = p.shape;
     block.out = whole_box(s.batches, 1, 1, s.units);
     block.reduction = {{0, 0, 0}, {1, 1, s.depth}};
-    views[sum_input] = views[sum_filter] = dense_view(1, 1, s.depth);
-    views[sum_bias] = views[sum_output] = views[sum_accumulator] = dense_view(1, 1, s.units);
+    set_dense(views[sum_input], 1, 1, s.depth);
+    set_dense(views[sum_filter], 1, 1, s.depth);
+    set_dense(views[sum_bias], 1, 1, s.units);
+    set_dense(views[sum_output], 1, 1, s.units);
+    set_dense(views[sum_accumulator], 1, 1, s.units);
     S::whole(p.sums, views + sum_own, s.units);
   }
   static Box window(const Params& p, int operand, const Block& block) {

@@ -53,10 +53,11 @@ struct TransposeConv {
     const Shape& s = p.shape;
     block.out = whole_box(s.batches, s.y.input, s.x.input, s.out_channels);
     block.reduction = {{0, 0, 0}, {s.y.filter, s.x.filter, s.in_channels}};
-    views[sum_input] = dense_view(s.y.output, s.x.output, s.in_channels);
-    views[sum_filter] = dense_view(s.y.filter, s.x.filter, s.in_channels);
-    views[sum_bias] = dense_view(1, 1, s.out_channels);
-    views[sum_output] = views[sum_accumulator] = dense_view(s.y.input, s.x.input, s.out_channels);
+    set_dense(views[sum_input], s.y.output, s.x.output, s.in_channels);
+    set_dense(views[sum_filter], s.y.filter, s.x.filter, s.in_channels);
+    set_dense(views[sum_bias], 1, 1, s.out_channels);
+    set_dense(views[sum_output], s.y.input, s.x.input, s.out_channels);
+    set_dense(views[sum_accumulator], s.y.input, s.x.input, s.out_channels);
     S::whole(p.sums, views + sum_own, s.out_channels);
   }
   static Box window(const Params& p, int operand, const Block& block) {
