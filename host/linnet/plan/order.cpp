@@ -252,6 +252,7 @@ bool OrderPlanner::work_on_worst() {
   if (piece.peak <= good_enough() || piece.order.size() > kMostForRows) return false;
   const OrderCuts cuts(piece.graph);
   const Deadline soon = deadline_.within(deadline_.left_s() / 4);
+  piece.bound = std::max(piece.bound, cuts.simple_bound());
   const int64_t known = good_enough();
   proven_ = std::max(piece.bound, proven_);
   if (const int64_t cut_bound = cuts.bound(piece.order, known, soon); cut_bound > known)

@@ -17,6 +17,8 @@ namespace {
 using Offsets = std::vector<int64_t>;
 
 constexpr int64_t kFirstNodes = 1000;          // of an exact search; each round has twice as many
+constexpr int kGoals = 3;                      // arena sizes asked for in each round of exact search
+constexpr int kTargetRounds = 4;               // a given target is tried alone in all but one of so many rounds
 constexpr int kPatience = 2;                   // rounds of it before the local search
 constexpr int64_t kMoveWork = 20'000'000;      // pairs looked at by each local search
 constexpr int64_t kMostMoves = 3000;           // of each local search
@@ -172,26 +174,28 @@ void Placer::improve() {
 }
 
 // Asks for less and less, until what is found is what is proven: the target or the bound, half way, and a byte less
-// than now. attempt(capacity, round) has more patience each round.
+// than now. attempt(goal, capacity, round) has more patience each round.
 template <typename Attempt>
 void Placer::close_in(const Attempt& attempt) {
   for (int round = 0; !is_done(); ++round) {
-    for (int goal = 0; goal < 3 && !is_done(); ++goal) {
+    for (int goal = 0; goal < kGoals && !is_done(); ++goal) {
+      if (goal > 0 && limits_.target_bytes > bound_ && round % kTargetRounds != 0) continue;
       const int64_t least = std::max(bound_, std::min(limits_.target_bytes, arena_ - 1));
       const int64_t capacity = goal == 0 ? least : goal == 1 ? least + (arena_ - least) / 2 : arena_ - 1;
       if (capacity < bound_ || capacity >= arena_) continue;
-      if (attempt(capacity, round) == SearchResult::infeasible) bound_ = capacity + 1;
+      if (attempt(goal, capacity, round) == SearchResult::infeasible) bound_ = capacity + 1;
     }
   }
 }
 
 void Placer::stack() {
-  StackingSearch search(problem_.buffers);
+  std::vector<StackingSearch> searches(kGoals, StackingSearch(problem_.buffers));  // each keeps what it learns
   Offsets by_item(model_.items.size());
-  close_in([&](int64_t capacity, int round) {
+  close_in([&](int goal, int64_t capacity, int round) {
+    StackingSearch& search = searches[static_cast<size_t>(goal)];
     SearchResult result = SearchResult::gave_up;
     for (int p = 0; p < StackingSearch::kPreorders && result == SearchResult::gave_up && !deadline_.passed(); ++p)
-      result = search.run(capacity, p, 0, kFirstNodes << std::min(round, 40), deadline_);
+      result = search.run(capacity, p, kFirstNodes << std::min(round, 40), deadline_);
     if (result != SearchResult::found) return result;
     for (size_t i = 0; i < by_item.size(); ++i)
       by_item[i] = search.offsets()[static_cast<size_t>(model_.items[i].buffer)];
@@ -204,7 +208,7 @@ void Placer::stack() {
 void Placer::decide() {
   DisjunctiveSearch search(model_);
   bool is_improved = false;
-  close_in([&](int64_t capacity, int round) {
+  close_in([&](int, int64_t capacity, int round) {
     if (round == kPatience && !is_improved) {
       is_improved = true;
       improve();

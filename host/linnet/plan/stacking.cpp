@@ -10,6 +10,8 @@
 namespace linnet::plan {
 namespace {
 
+constexpr size_t kMostDead = size_t{1} << 20;
+
 int64_t round_up(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 void put_in(int32_t item, std::vector<uint64_t>& set) {
@@ -26,6 +28,40 @@ bool take_out(int32_t item, std::vector<uint64_t>& set) {
 }
 
 }  // namespace
+
+size_t DeadStates::find(uint64_t hash) const {
+  size_t i = hash & (slots_.size() - 1);
+  while (slots_[i].hash != 0 && slots_[i].hash != hash) i = (i + 1) & (slots_.size() - 1);
+  return i;
+}
+
+bool DeadStates::contains(uint64_t hash, Progress progress) const {
+  if (size_ == 0) return false;
+  const Slot& slot = slots_[find(hash)];
+  return slot.hash == hash && slot.progress <= progress;
+}
+
+void DeadStates::insert(uint64_t hash, Progress progress) {
+  if (hash == 0 || size_ >= kMostDead) return;
+  if (slots_.size() < 2 * (size_ + 1)) {
+    std::vector<Slot> old(std::max<size_t>(1024, 2 * slots_.size()));
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.hash != 0) slots_[find(slot.hash)] = slot;
+  }
+  Slot& slot = slots_[find(hash)];
+  if (slot.hash == hash && slot.progress <= progress) return;
+  size_ += slot.hash == 0 ? 1 : 0;
+  slot = {hash, progress};
+}
+
+void DeadStates::prepare(int64_t capacity) {
+  if (capacity > capacity_) {
+    slots_.clear();
+    size_ = 0;
+  }
+  capacity_ = capacity;
+}
 
 StackingSearch::StackingSearch(const std::vector<Buffer>& buffers) {
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -109,22 +145,26 @@ void StackingSearch::find_neighbours() {
 }
 
 // Big things first: by the fullest section a buffer stands in (T), by its lifetime (W) and by lifetime x size (A).
-// Lifetimes count steps in the first three rankings, sections in the others.
-void StackingSearch::rank_items(int preorder, uint64_t seed) {
+// Lifetimes count steps in the first three rankings, sections in the others. Parts are ranked anew.
+void StackingSearch::rank_items(const Items& items) {
   using Rating = std::array<double, 3>;
   std::vector<std::pair<Rating, int32_t>> ratings;
-  Random random(seed);
-  for (size_t i = 0; i < items_.size(); ++i) {
-    const Item& item = items_[i];
-    const double noise = seed == 0 ? 1.0 : 0.8 + 0.4 * random.uniform();
-    const int64_t fullest =
-        *std::max_element(section_total_.begin() + item.first, section_total_.begin() + item.last);
-    const double total = static_cast<double>(fullest) * noise;
-    const double width = static_cast<double>(preorder < 3 ? item.lifetime : item.last - item.first) * noise;
+  std::vector<int64_t> totals(section_total_.size(), 0);
+  ranking_ = 0;
+  for (int32_t i : items) {
+    const Item& item = items_[static_cast<size_t>(i)];
+    for (int32_t s = item.first; s < item.last; ++s) totals[static_cast<size_t>(s)] += item.gross;
+    ranking_ ^= Random(static_cast<uint64_t>(i)).next();
+  }
+  for (int32_t i : items) {
+    const Item& item = items_[static_cast<size_t>(i)];
+    const auto total =
+        static_cast<double>(*std::max_element(totals.begin() + item.first, totals.begin() + item.last));
+    const auto width = static_cast<double>(preorder_ < 3 ? item.lifetime : item.last - item.first);
     const double area = static_cast<double>(item.size) * width;
     const std::array<Rating, 3> choices = {Rating{-width, -area, -total}, Rating{-total, -area, -width},
                                            Rating{-total, -width, -area}};
-    ratings.emplace_back(choices[static_cast<size_t>(preorder % 3)], static_cast<int32_t>(i));
+    ratings.emplace_back(choices[static_cast<size_t>(preorder_ % 3)], i);
   }
   std::sort(ratings.begin(), ratings.end());
   for (size_t r = 0; r < ratings.size(); ++r) rank_[static_cast<size_t>(ratings[r].second)] = static_cast<int32_t>(r);
@@ -137,6 +177,7 @@ void StackingSearch::reset() {
   offset_.assign(items_.size(), 0);
   stack_.assign(section_total_.size() + 1, 0);
   rank_.assign(items_.size(), 0);
+  will_be_.assign(items_.size(), 0);
   raised_.clear();
   last_raise_.assign(items_.size(), -1);
   conflict_.assign((items_.size() + 63) / 64, 0);
@@ -144,16 +185,18 @@ void StackingSearch::reset() {
   nodes_ = 0;
 }
 
-SearchResult StackingSearch::run(int64_t capacity, int preorder, uint64_t seed, int64_t max_nodes,
-                                 const Deadline& deadline) {
+SearchResult StackingSearch::run(int64_t capacity, int preorder, int64_t max_nodes, const Deadline& deadline) {
   if (capacity < section_bound_) return SearchResult::infeasible;
   reset();
-  rank_items(preorder, seed);
+  preorder_ = preorder;
+  dead_ = &known_dead_[static_cast<size_t>(preorder)];
+  dead_->prepare(capacity);
   capacity_ = capacity;
   max_nodes_ = max_nodes;
   deadline_ = &deadline;
   Items all(items_.size());
   std::iota(all.begin(), all.end(), 0);
+  rank_items(all);
   const Key start = {std::numeric_limits<int64_t>::min(), -1, -1};
   const SearchResult result = solve_parts(all, {0, static_cast<int32_t>(section_total_.size())}, start);
   if (result == SearchResult::found)
@@ -188,10 +231,17 @@ SearchResult StackingSearch::solve_parts(const Items& items, Range range, Key la
   std::vector<size_t> order(parts.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return parts[a].size() < parts[b].size(); });
+  Items ranks;
+  for (int32_t i : items) ranks.push_back(rank_[static_cast<size_t>(i)]);
+  const uint64_t ranking = ranking_;
   for (size_t p : order) {
     if (parts[p].empty()) continue;
-    const SearchResult result = solve(parts[p], ranges[p], last);
-    if (result != SearchResult::found) return result;
+    rank_items(parts[p]);
+    const SearchResult result = solve(parts[p], ranges[p], {last.offset, -1, last.item});
+    if (result == SearchResult::found) continue;
+    for (size_t k = 0; k < items.size(); ++k) rank_[static_cast<size_t>(items[k])] = ranks[k];
+    ranking_ = ranking;
+    return result;
   }
   return SearchResult::found;
 }
@@ -205,29 +255,55 @@ SearchResult StackingSearch::solve(const Items& items, Range range, Key last) {
   int64_t ceiling = std::numeric_limits<int64_t>::max();  // at this height a buffer could slip in below the next one
   for (int32_t i : items) {
     const int64_t lowest = lowest_[static_cast<size_t>(i)];
-    keys.push_back({lowest, rank_[static_cast<size_t>(i)], i});
+    const Key key = {lowest, rank_[static_cast<size_t>(i)], i};
     ceiling = std::min(ceiling, lowest + items_[static_cast<size_t>(i)].size);
     if (items_[static_cast<size_t>(i)].pinned >= 0 && lowest < last.offset) {
       for (int32_t laid : laid_) put_in(laid, conflict_);
       return SearchResult::infeasible;
     }
+    keys.push_back(key < last ? Key{lowest, -1, i} : key);
+    will_be_[static_cast<size_t>(i)] = std::max(lowest, last.offset);
   }
+  for (Key& key : keys)
+    if (key.rank < 0) will_be_[static_cast<size_t>(key.item)] = key.offset = lift(key.item);
   std::sort(keys.begin(), keys.end());
-  if (!sections_fit(keys, range)) return SearchResult::infeasible;
-  return try_keys(keys, items, range, last, ceiling);
+  if (!sections_fit(keys, range, last)) return SearchResult::infeasible;
+  const uint64_t hash = hash_of(items);
+  if (is_dead(items, hash, last)) return SearchResult::infeasible;
+  const SearchResult result = try_keys(keys, items, range, ceiling);
+  if (result == SearchResult::infeasible) dead_->insert(hash, {last.offset, last.rank});
+  return result;
 }
 
-SearchResult StackingSearch::try_keys(const std::vector<Key>& keys, const Items& items, Range range, Key last,
+uint64_t StackingSearch::hash_of(const Items& items) const {
+  uint64_t hash = ranking_;
+  for (int32_t i : items)
+    hash ^= Random(static_cast<uint64_t>(i) * 0xd1342543de82ef95u +
+                   static_cast<uint64_t>(lowest_[static_cast<size_t>(i)]) * 0x2545f4914f6cdd1du)
+                .next();
+  return hash;
+}
+
+// The explanation is whatever holds the items where they are.
+bool StackingSearch::is_dead(const Items& items, uint64_t hash, Key last) {
+  if (!dead_->contains(hash, {last.offset, last.rank})) return false;
+  std::fill(conflict_.begin(), conflict_.end(), 0);
+  for (int32_t i : items) blame(i, lowest_[static_cast<size_t>(i)], conflict_);
+  if (last.item >= 0) put_in(last.item, conflict_);
+  return true;
+}
+
+SearchResult StackingSearch::try_keys(const std::vector<Key>& keys, const Items& items, Range range,
                                       int64_t ceiling) {
   const Mark mark = {raised_.size(), laid_.size()};
   Set conflict(conflict_.size(), 0);
   Items rest;
   for (const Key& key : keys) {
+    if (key.rank < 0) continue;  // something must be laid beneath it first
     if (key.offset >= ceiling) {
       blame(key.item, ceiling, conflict);
       continue;
     }
-    if (key < last) continue;
     SearchResult result = SearchResult::infeasible;
     if (lay(key.item, key.offset)) {
       rest.clear();
@@ -246,6 +322,22 @@ SearchResult StackingSearch::try_keys(const std::vector<Key>& keys, const Items&
   return SearchResult::infeasible;
 }
 
+// The lowest offset of an item that could have been laid before `last`, were it to stay where it can lie now: one of
+// its neighbours must be laid beneath it.
+int64_t StackingSearch::lift(int32_t item) const {
+  int64_t lift = capacity_ + 1;
+  for (int32_t other : meets_[static_cast<size_t>(item)]) {
+    const auto o = static_cast<size_t>(other);
+    if (!is_laid_[o]) lift = std::min(lift, will_be_[o] + items_[o].size);
+  }
+  return lift;
+}
+
+void StackingSearch::blame_neighbours(int32_t item, Set& set) const {
+  for (int32_t other : meets_[static_cast<size_t>(item)])
+    if (!is_laid_[static_cast<size_t>(other)]) blame(other, lowest_[static_cast<size_t>(other)], set);
+}
+
 // Adds the laid items without which `item` might lie lower than `offset`.
 void StackingSearch::blame(int32_t item, int64_t offset, Set& set) const {
   int32_t raise = last_raise_[static_cast<size_t>(item)];
@@ -254,12 +346,13 @@ void StackingSearch::blame(int32_t item, int64_t offset, Set& set) const {
   if (raise >= 0) put_in(raised_[static_cast<size_t>(raise)].by, set);
 }
 
-// In every section: all items no lower than some offset must fit between it and the capacity.
-bool StackingSearch::sections_fit(const std::vector<Key>& keys, Range range) {
+// In every section: all items no lower than some offset must fit between it and the capacity. None will be laid lower
+// than the last one was.
+bool StackingSearch::sections_fit(const std::vector<Key>& keys, Range range, Key last) {
   std::fill(stack_.begin() + range.first, stack_.begin() + range.last, 0);
   for (size_t k = keys.size(); k-- > 0;) {
     const Item& item = items_[static_cast<size_t>(keys[k].item)];
-    const int64_t room = capacity_ - keys[k].offset;
+    const int64_t room = capacity_ - std::max(keys[k].offset, last.offset);
     for (auto s = static_cast<size_t>(item.first); s < static_cast<size_t>(item.last); ++s) {
       stack_[s] += item.gross;
       if (stack_[s] - section_slack_[s] <= room) continue;
@@ -267,8 +360,10 @@ bool StackingSearch::sections_fit(const std::vector<Key>& keys, Range range) {
       const int64_t lowest = capacity_ - (stack_[s] - section_slack_[s]) + 1;  // would still be too high
       for (size_t j = k; j < keys.size(); ++j) {
         const Item& above = items_[static_cast<size_t>(keys[j].item)];
-        if (static_cast<size_t>(above.first) <= s && s < static_cast<size_t>(above.last))
-          blame(keys[j].item, lowest, conflict_);
+        if (static_cast<size_t>(above.first) > s || s >= static_cast<size_t>(above.last)) continue;
+        if (keys[j].rank >= 0 && keys[j].offset >= lowest) blame(keys[j].item, lowest, conflict_);
+        if (keys[j].rank < 0 || keys[j].offset < lowest) put_in(last.item, conflict_);
+        if (keys[j].rank < 0 && lowest > last.offset) blame_neighbours(keys[j].item, conflict_);
       }
       return false;
     }
