@@ -36,6 +36,7 @@ struct Masks {
 
 // One dimension; false: nothing is left of it, or a single index lies outside.
 inline bool cut_dimension(int32_t size, int64_t begin, int64_t end, int64_t stride, bool from_start, bool to_end, bool single, Cut& cut) {
+  if (stride == 0) return false;
   int64_t lowest = stride > 0 ? 0 : -1, highest = stride > 0 ? size : size - 1;
   auto bound = [&](int64_t x) {
     if (x < 0) x += size;
@@ -45,7 +46,7 @@ inline bool cut_dimension(int32_t size, int64_t begin, int64_t end, int64_t stri
   end = to_end ? (stride > 0 ? size : -1) : bound(end);
   if (single) end = begin + (stride > 0 ? 1 : -1);
   int64_t count = stride > 0 ? (end - begin + stride - 1) / stride : (begin - end - stride - 1) / -stride;
-  if (stride == 0 || begin < 0 || begin >= size || count < 1) return false;
+  if (begin < 0 || begin >= size || count < 1) return false;
   cut = {size, static_cast<int32_t>(begin), count == 1 ? 1 : static_cast<int32_t>(stride), static_cast<int32_t>(count)};
   return true;
 }
