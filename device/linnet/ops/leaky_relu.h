@@ -66,7 +66,7 @@ inline IntParams int_params(const Node& node) {
   TensorInfo in = node.input(0), out = node.output(0);
   float alpha = alpha_of(node);
   IntParams p{fold(in.dims), in.zero_point(), out.zero_point(), {}, {}, alpha < 0 ? -1 : 1};
-  p.identity = quantize_multiplier(divide(in.scale(), out.scale()));
+  p.identity = quantize_multiplier(to_single(divide(in.scale(), out.scale())));
   p.alpha = quantize_multiplier(divide(real(in.scale()) * real(alpha), out.scale()));
   return p;
 }
