@@ -76,6 +76,14 @@ struct limits<int32_t> { static constexpr int32_t lowest = INT32_MIN, highest = 
 template <class T>
 constexpr bool is_zero_point(int32_t z) { return z >= limits<T>::lowest && z <= limits<T>::highest; }
 
+// A bias. Files align those of 64 bits to four bytes only.
+inline int32_t load_bias(const int32_t* at) { return *at; }
+inline int64_t load_bias(const int64_t* at) {
+  int64_t value;
+  __builtin_memcpy(&value, __builtin_assume_aligned(static_cast<const void*>(at), 4), sizeof value);
+  return value;
+}
+
 // round(bound / scale) as TFLite quantises the bounds of fused activations: a float division, then halves away from zero.
 inline int32_t quantize_bound(float bound, float scale) { return round_to_int(to_single(divide(bound, scale))); }
 
