@@ -13,6 +13,7 @@
 #include "cli/sources.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "linnet/plan/planned_build.h"
 #include "linnet/run/catalogue.h"
 #include "linnet/run/program_file.h"
 
@@ -24,9 +25,19 @@ struct Options {
   std::string directory;
   std::string as = "cmake";
   std::string name;
+  std::string order = "best";
   bool caller_inputs = false, caller_outputs = false;
   bool json = false;
 };
+
+plan::NetworkOptions network_options(const Options& options) {
+  plan::NetworkOptions how;
+  if (options.order == "keep")
+    how.order = plan::OrderPolicy::keep;
+  else if (options.order != "best")
+    throw BadInput(fmt::format("--order {}: it is `keep` or `best`", options.order));
+  return how;
+}
 
 // The Program with the catalogue's kernel indices.
 std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& loaded) {
@@ -40,7 +51,9 @@ std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& lo
   how.origins = false;  // only for people
   how.caller_inputs = options.caller_inputs;
   how.caller_outputs = options.caller_outputs;
-  return about_model(loaded, [&] { return build_program(loaded.model(), catalogue().table, how).bytes; });
+  return about_model(loaded, [&] {
+    return plan::build_planned(loaded.model(), catalogue().table, how, network_options(options)).bytes;
+  });
 }
 
 int export_sources(const Options& options) {
@@ -87,6 +100,9 @@ void add_export(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->directory, "Directory for the sources")->type_name("DIR")->required();
   verb->add_option("--as", options->as, "Form of the sources: cmake")->capture_default_str();
   verb->add_option("--name", options->name, "Namespace and file name; default: the model's file name");
+  verb->add_option("--order", options->order,
+                   "Order of operators where the model has no plan of its own: keep, or best for the least memory")
+      ->capture_default_str();
   verb->add_flag("--caller-inputs", options->caller_inputs,
                  "Inputs lie in buffers that the firmware gives (bind_input)");
   verb->add_flag("--caller-outputs", options->caller_outputs, "Likewise outputs (bind_output)");

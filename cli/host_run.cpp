@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "cli/errors.h"
+#include "linnet/plan/planned_build.h"
 
 namespace linnet::cli {
 namespace {
@@ -87,7 +88,10 @@ std::string too_small(const std::string& path, uint32_t given, uint32_t need) {
 BuiltProgram built_for(const LoadedModel& loaded, const RunOptions& options) {
   ProgramOptions how;
   how.constants_in_model = options.built_on_device;
-  return about_model(loaded, [&] { return build_program(loaded.model(), *options.table, how); });
+  return about_model(loaded, [&] {
+    if (options.built_on_device) return build_program(loaded.model(), *options.table, how);
+    return plan::build_planned(loaded.model(), *options.table, how, plan::quick_options());
+  });
 }
 
 MemoryNeed memory_need(const LoadedModel& loaded, const BuiltProgram* built, const RunOptions& options) {

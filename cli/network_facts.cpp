@@ -5,6 +5,7 @@
 #include <set>
 
 #include "linnet/graph/operator_names.h"
+#include "linnet/plan/planned_build.h"
 #include "linnet/run/program_file.h"
 
 namespace linnet::cli {
@@ -80,7 +81,7 @@ Json memory_json(const MemoryNeed& need) {
 
 NetworkFacts network_facts(const Model& model) {
   NetworkFacts facts;
-  facts.program = build_program(model, catalogue().table);
+  facts.program = plan::build_planned(model, catalogue().table, {}, plan::quick_options());
   const BuiltProgram& program = facts.program;
   std::vector<BuiltNode> nodes = program.nodes;
   std::sort(nodes.begin(), nodes.end(), [](const BuiltNode& a, const BuiltNode& b) { return a.position < b.position; });
@@ -98,12 +99,13 @@ NetworkFacts network_facts(const Model& model) {
   for (const NodeFacts& node : facts.nodes) facts.macs += node.macs;
   facts.weights_bytes = all_weights(model);
 
-  uint32_t activations = align_up(program.header().arena_bytes, persistent_alignment);
+  auto activations_of = [](const BuiltProgram& p) { return align_up(p.header().arena_bytes, persistent_alignment); };
+  BuiltProgram on_device = build_program(model, catalogue().table);
   uint32_t scratch = scratch_bytes({program.bytes.data(), program.bytes.size()}, *catalogue().table.kernels);
-  uint32_t built = program.arena_bytes_built(), ready = program.arena_bytes_ready();
-  facts.device = {built, built - std::max(activations, align_up(program.table_bytes, persistent_alignment)),
-                  program.header().arena_bytes, scratch};
-  facts.host = {ready, ready - activations, program.header().arena_bytes, scratch};
+  uint32_t built = on_device.arena_bytes_built(), ready = program.arena_bytes_ready();
+  uint32_t table_bytes = align_up(on_device.table_bytes, persistent_alignment);
+  facts.device = {built, built - std::max(activations_of(on_device), table_bytes), on_device.header().arena_bytes, scratch};
+  facts.host = {ready, ready - activations_of(program), program.header().arena_bytes, scratch};
   return facts;
 }
 

@@ -4,10 +4,10 @@
 
 #include <cstdlib>
 #include <memory>
-#include <set>
 
 #include "cli/errors.h"
 #include "cli/host_run.h"
+#include "cli/kernel_sets.h"
 #include "cli/loaded_model.h"
 #include "cli/output_files.h"
 #include "cli/tensor_files.h"
@@ -38,21 +38,6 @@ struct Options {
 
 // ---- What the options mean
 // --------------------------------------------------------------------------------------------
-
-// Kernels that may be used: all, or those of one set.
-std::unique_ptr<SmallTable> chosen_kernels(const std::string& set) {
-  if (set.empty()) return nullptr;
-  std::vector<uint32_t> kernels;
-  std::set<std::string_view> sets;
-  for (uint32_t i = 0; i < catalogue().kernels.size(); ++i) {
-    sets.insert(catalogue().kernels[i].set);
-    if (catalogue().kernels[i].set == set) kernels.push_back(i);
-  }
-  if (kernels.empty())
-    throw BadInput(
-        fmt::format("--kernels {}: there is no kernel set of that name; the sets are: {}", set, fmt::join(sets, ", ")));
-  return std::make_unique<SmallTable>(std::move(kernels));
-}
 
 RunOptions run_options(const Options& options, const LoadedModel& loaded, const BuildTable& table) {
   if (options.memory != "static")
@@ -281,7 +266,8 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("--pixels", options->pixels, "How pictures hold pixels: unsigned, signed (as int8), or auto")
       ->capture_default_str();
   verb->add_option("--on", options->on, "host, or a board (see linnet boards)")->capture_default_str();
-  verb->add_option("--prepare", options->prepare, "Who builds the Program: device (default) or host, ahead of time");
+  verb->add_option("--prepare", options->prepare, "Who builds the Program: device (default), or host: ahead of time, by the model's plan or one made "
+                   "for it in its order of operators");
   verb->add_option("--memory", options->memory, "Memory policy: static")->capture_default_str();
   verb->add_option("--kernels", options->kernels, "Use the kernels of one set only: reference, ...");
   verb->add_option("--arena-size", options->arena_size,

@@ -38,6 +38,7 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
 
 void add_all_verbs(CLI::App& app, Action& action) {
   add_inspect(app, action);
+  add_plan(app, action);
   add_run(app, action);
   add_export(app, action);
   add_ops(app, action);

@@ -8,6 +8,7 @@ namespace linnet::cli {
 using Action = std::function<int()>;  // gives the exit status; may throw what errors.h lists
 
 void add_inspect(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);

@@ -35,6 +35,8 @@ struct Recording {
   bool has_subgraphs = false;
   const BuildTable* table = nullptr;
   const Builder* builder = nullptr;
+  const Model* model = nullptr;
+  std::string refusals;  // a line each
 
   bool placed(uint32_t entry) const { return entries[entry].kind == TensorEntry::activation; }
 };
@@ -54,18 +56,27 @@ void record_step(void* context, const EmittedStep& step) {
   r.steps.push_back(std::move(recorded));
 }
 
-Recording record(const Model& model, const BuildTable& table) {
+void record_refusal(void* context, Status status, const Where& where) {
+  Recording& r = *static_cast<Recording*>(context);
+  r.refusals += (r.refusals.empty() ? "" : "\n") + describe(status, where, r.model);
+}
+
+Recording record(const Model& model, const BuildTable& table, const NetworkOptions& given = {}) {
   Recording r;
   r.table = &table;
   BuildOptions options;
   options.ignore_model_plan = true;
+  options.caller_inputs = given.caller_inputs;
+  options.caller_outputs = given.caller_outputs;
   options.context = &r;
   options.on_step = record_step;
+  options.on_refusal = record_refusal;
+  r.model = &model;
   std::vector<TensorEntry> entries(65536);
   Builder builder(model, table, options, {entries.data(), entries.size()});
   r.builder = &builder;
   Where where;
-  if (Status s = builder.infer(where); !s.ok()) throw Error(describe(s, where, &model));
+  if (!builder.infer(where).ok()) throw Error(r.refusals);
   if (Status s = builder.count(where); !s.ok()) throw Error(describe(s, where, &model));
   entries.resize(builder.entry_count());
   for (uint32_t i = 0; i < entries.size(); ++i) r.roots.push_back(builder.root_index(i));
@@ -235,26 +246,34 @@ void place_fixed(const Recording& r, const Limits& limits, NetworkPlan& result) 
 
 NetworkPlan plan_network(const Model& model, const BuildTable& table, const NetworkOptions& options) {
   NetworkPlan result;
-  Recording given = record(model, table);
+  Recording given = record(model, table, options);
   result.model.assign(model.file().begin(), model.file().end());
   for (uint32_t i = 0; i < model.subgraph(0).operator_count(); ++i) result.order.push_back(static_cast<int32_t>(i));
   // Operators that call subgraphs have positions inside; their order is kept.
   if (!given.has_subgraphs) {
     OrderGraph g = order_graph(model, given);
-    Order order = find_order(g.problem, options.order_limits);
-    prove(check_order(g.problem, order));
+    Order order;
+    if (options.order == OrderPolicy::best) {
+      order = find_order(g.problem, options.order_limits);
+      prove(check_order(g.problem, order));
+    } else {
+      order.given_peak_bytes = order.peak_bytes = order.lower_bound_bytes = peak_bytes(g.problem, result.order);
+    }
     result.given_peak_bytes = order.given_peak_bytes;
     result.order_bound_bytes = order.lower_bound_bytes;
-    result.peak_bytes = order.given_peak_bytes;
-    if (options.order == OrderPolicy::best && order.peak_bytes < order.given_peak_bytes) {
+    result.peak_bytes = order.peak_bytes;
+    result.order_optimal = order.peak_bytes == order.lower_bound_bytes;
+    if (order.peak_bytes < order.given_peak_bytes) {
       result.order = order.operators;
-      result.peak_bytes = order.peak_bytes;
       result.model = graph::edit_model(model, {.order = order.operators, .metadata = {}});
     }
-    result.order_optimal = result.peak_bytes == order.lower_bound_bytes;
   }
   Model planned = reopened(result.model);
-  place_fixed(record(planned, table), options.placement_limits, result);
+  place_fixed(record(planned, table, options), options.placement_limits, result);
+  if (given.has_subgraphs) {  // one order only; what its placement cannot go below is all that is known of its peak
+    result.given_peak_bytes = result.peak_bytes = result.order_bound_bytes = result.lower_bound_bytes;
+    result.order_optimal = true;
+  }
   return result;
 }
 

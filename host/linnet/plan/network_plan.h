@@ -19,6 +19,8 @@ struct NetworkOptions {
   MemoryPolicy memory = MemoryPolicy::fixed;
   Limits order_limits;
   Limits placement_limits;
+  bool caller_inputs = false;   // inputs lie in buffers of the caller's (ProgramOptions)
+  bool caller_outputs = false;
 };
 
 struct NetworkPlan {
@@ -26,7 +28,7 @@ struct NetworkPlan {
   std::vector<uint8_t> model;   // the .tflite with its operators in that order; everything else as it was
   int64_t given_peak_bytes = 0;  // live bytes in the given order, overlap included
   int64_t peak_bytes = 0;        // in the planned order
-  int64_t order_bound_bytes = 0;
+  int64_t order_bound_bytes = 0;  // no order that was allowed has a smaller peak
   bool order_optimal = false;
   int64_t arena_bytes = 0;       // activations and scratch as placed
   int64_t lower_bound_bytes = 0; // for the planned order
