@@ -10,7 +10,8 @@ namespace linnet {
 inline const OperatorEntry* Builder::find_operator(const Node& node, Status& refusal) const {
   Model::Operator op = operator_of(node);
   int32_t code = op.builtin_code();
-  Type types[3] = {node.input(0).type, node.input(1).type, node.output(0).type};
+  Span<const int32_t> inputs = op.inputs();
+  Type types[3] = {listed_type(node, inputs, 0), listed_type(node, inputs, 1), listed_type(node, op.outputs(), 0)};
   refusal = LINNET_ERROR(unsupported, "this operator is not supported");
   for (uint32_t i = 0; i < table_.operator_count; ++i) {
     const OperatorEntry& entry = table_.operators[i];
@@ -32,12 +33,9 @@ inline Status Builder::infer(Where& where) const {
   Status first;
   Where first_where;
   for (uint32_t s = 0; s < model_.subgraph_count(); ++s) {
-    uint32_t operators = graph(static_cast<int32_t>(s)).operator_count();
-    for (uint32_t i = 0; i < operators; ++i) {
-      Node node;
-      node.model = &model_;
-      node.subgraph = static_cast<int32_t>(s);
-      node.index = static_cast<int32_t>(i);
+    Model::Subgraph graph = model_.subgraph(s);
+    for (uint32_t i = 0; i < graph.operator_count(); ++i) {
+      Node node = node_of(model_, graph, static_cast<int32_t>(s), i);
       Status status;
       const OperatorEntry* entry = find_operator(node, status);
       if (entry) status = entry->infer(node);
@@ -241,7 +239,7 @@ inline Status Builder::open_ports(Span<const int32_t> tensors, TensorEntry::Flag
 }
 
 // The entry gets its contents here: its memory is taken from this position on.
-inline void Builder::produce(uint32_t i) {
+__attribute__((noinline)) inline void Builder::produce(uint32_t i) {
   TensorEntry& e = entry(i);
   if (e.kind == TensorEntry::fresh) {
     e.kind = TensorEntry::activation;
@@ -251,7 +249,7 @@ inline void Builder::produce(uint32_t i) {
   use(i);
 }
 
-inline void Builder::use(uint32_t i) {
+__attribute__((noinline)) inline void Builder::use(uint32_t i) {
   TensorEntry& r = entry(root_index(i));
   if (r.last < now_.position) r.last = static_cast<uint16_t>(now_.position);
 }
@@ -273,13 +271,10 @@ inline uint32_t Builder::add_scratch(uint32_t bytes) {
 }
 
 inline Status Builder::walk(int32_t subgraph, uint32_t base) {
-  uint32_t operators = graph(subgraph).operator_count();
-  for (uint32_t i = 0; i < operators; ++i) {
+  Model::Subgraph current = graph(subgraph);
+  for (uint32_t i = 0; i < current.operator_count(); ++i) {
     if (now_.position >= end_position - 1) return LINNET_ERROR(unsupported, "the network has more than 65533 operators");
-    Node node;
-    node.model = &model_;
-    node.subgraph = subgraph;
-    node.index = static_cast<int32_t>(i);
+    Node node = node_of(model_, current, subgraph, i);
     where_->subgraph = subgraph;
     where_->node = node.index;
     Status refusal;

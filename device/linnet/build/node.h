@@ -10,10 +10,11 @@ inline TensorInfo tensor_info(const Model::Tensor& tensor) {
   info.type = tensor.type();
   info.is_variable = tensor.is_variable();
   info.dims = tensor.dims();
-  info.scales = tensor.scales();
-  info.zero_points = tensor.zero_points();
-  info.quantized_dimension = tensor.quantized_dimension();
-  info.data = tensor.data().data();
+  Model::Tensor::Quantization quantization = tensor.quantization();
+  info.scales = quantization.scales;
+  info.zero_points = quantization.zero_points;
+  info.quantized_dimension = quantization.dimension;
+  info.data = tensor.first_byte();
   return info;
 }
 
@@ -22,14 +23,30 @@ inline int32_t tensor_index(Span<const int32_t> list, int i) {
   return i >= 0 && static_cast<size_t>(i) < list.size() ? list[static_cast<size_t>(i)] : -1;
 }
 
-inline TensorInfo listed_tensor(const Node& node, Span<const int32_t> list, int i) {
-  int32_t index = tensor_index(list, i);
-  if (index < 0) return {};
-  return tensor_info(node.model->subgraph(static_cast<uint32_t>(node.subgraph)).tensor(static_cast<uint32_t>(index)));
+inline Node node_of(const Model& model, const Model::Subgraph& graph, int32_t subgraph, uint32_t index) {
+  Node node;
+  node.model = &model;
+  node.subgraph = subgraph;
+  node.index = static_cast<int32_t>(index);
+  node.subgraph_table = graph.position();
+  node.operator_table = graph.op(index).position();
+  return node;
 }
 
-inline Model::Operator operator_of(const Node& node) {
-  return node.model->subgraph(static_cast<uint32_t>(node.subgraph)).op(static_cast<uint32_t>(node.index));
+inline Model::Operator operator_of(const Node& node) { return node.model->operator_at(node.operator_table); }
+
+inline Model::Tensor tensor_of(const Node& node, int32_t index) {
+  return node.model->subgraph_at(node.subgraph_table).tensor(static_cast<uint32_t>(index));
+}
+
+inline TensorInfo listed_tensor(const Node& node, Span<const int32_t> list, int i) {
+  int32_t index = tensor_index(list, i);
+  return index < 0 ? TensorInfo() : tensor_info(tensor_of(node, index));
+}
+
+inline Type listed_type(const Node& node, Span<const int32_t> list, int i) {
+  int32_t index = tensor_index(list, i);
+  return index < 0 ? Type::none : tensor_of(node, index).type();
 }
 
 inline int Node::input_count() const { return static_cast<int>(operator_of(*this).inputs().size()); }

@@ -126,4 +126,38 @@ inline QuantizedMultiplier quantize_multiplier(Real a) {
   return {static_cast<int32_t>(q), shift};
 }
 
+// quantize_multiplier(divide(real(a) * real(b), c)), the multiplier of a convolution's channel, in a third of the
+// instructions: start-up computes thousands. 39 bits of the quotient decide, but for one in 128 that needs all 53.
+inline QuantizedMultiplier quantize_quotient(float a, float b, float c) {
+  uint32_t bits_a = detail::float_bits(a), bits_b = detail::float_bits(b), bits_c = detail::float_bits(c);
+  uint32_t divisor = (bits_c & 0x7fffff) | 0x800000;
+  uint64_t product = static_cast<uint64_t>((bits_a & 0x7fffff) | 0x800000) * ((bits_b & 0x7fffff) | 0x800000);
+  uint32_t field_a = bits_a >> 23, field_b = bits_b >> 23;
+  uint32_t low = static_cast<uint32_t>(product) & 0xffffff, remainder = static_cast<uint32_t>(product >> 24);
+  uint32_t high = remainder >= divisor ? 1 : 0, tail = 0;
+  if (high) remainder -= divisor;
+  for (int shift = 16; shift >= 0; shift -= 8) {  // three bytes of the product
+    remainder = remainder << 8 | (low >> shift & 0xff);
+    high = high << 8 | remainder / divisor;
+    remainder %= divisor;
+  }
+  for (int i = 0; i < 2; ++i) {  // two bytes behind its end
+    remainder <<= 8;
+    tail = tail << 8 | remainder / divisor;
+    remainder %= divisor;
+  }
+  // The quotient is high * 2^16 + tail: 38 to 41 bits, of which 31 are kept.
+  int drop = 16 + 32 - __builtin_clz(high) - 31;
+  uint32_t rest = tail & ((1u << drop) - 1), half = 1u << (drop - 1);
+  if (field_a == 0 || field_b == 0 || rest == half - 1) return quantize_multiplier(divide(real(a) * real(b), c));
+  uint32_t q = (high << (16 - drop) | tail >> drop) + (rest >= half ? 1 : 0);
+  int32_t shift = static_cast<int32_t>(field_a + field_b - (bits_c >> 23)) - 150 + 31 + drop - 16;
+  if (q == 0x80000000u) {
+    q = 0x40000000u;
+    ++shift;
+  }
+  if (shift < -31) return {0, 0};
+  return {static_cast<int32_t>(q), shift};
+}
+
 }  // namespace linnet

@@ -54,6 +54,18 @@ TEST_F(RealTest, QuantizesMultipliersAsTfliteDoes) {
   }
 }
 
+TEST_F(RealTest, TheShortWayToAMultiplierIsTheLongWay) {
+  auto both = [](float a, float b, float c) {
+    QuantizedMultiplier quick = quantize_quotient(a, b, c), slow = quantize_multiplier(divide(real(a) * real(b), c));
+    ASSERT_EQ(quick.multiplier, slow.multiplier) << a << ' ' << b << ' ' << c;
+    ASSERT_EQ(quick.shift, slow.shift) << a << ' ' << b << ' ' << c;
+  };
+  for (int i = 0; i < 3000000; ++i) both(scale(), scale(), scale());
+  for (float a : {1.0f, std::nextafter(1.0f, 2.0f), std::nextafter(2.0f, 1.0f), 1e-30f, 1e-40f, 0.0f, 3e38f})
+    for (float b : {1.0f, std::nextafter(1.0f, 2.0f), std::nextafter(2.0f, 1.0f), 0.5f})
+      for (float c : {1.0f, std::nextafter(1.0f, 2.0f), std::nextafter(2.0f, 1.0f), 1e30f}) both(a, b, c);
+}
+
 TEST(FixedPoint, HighMultiplyAgreesWithItsDefinition) {
   std::mt19937 random(2);
   for (int i = 0; i < 200000; ++i) {

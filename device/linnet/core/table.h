@@ -26,7 +26,7 @@ __attribute__((noinline)) inline const uint8_t* table_slot(const uint8_t* table,
   if (!table) return nullptr;
   const uint8_t* vtable = table - load_unaligned<int32_t>(table);
   uint32_t entry = 4 + 2 * field;
-  if (entry + 2 > load_unaligned<uint16_t>(vtable)) return nullptr;
+  if (entry >= load_unaligned<uint16_t>(vtable)) return nullptr;  // both are even
   uint32_t offset = load_unaligned<uint16_t>(vtable + entry);
   if (offset == 0 || offset + bytes > load_unaligned<uint16_t>(vtable + 2)) return nullptr;
   return table + offset;

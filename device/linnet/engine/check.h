@@ -169,7 +169,8 @@ class ProgramCheck {
   }
 
   Status check_run(const Step& step, const Operand* operands) const {
-    Extent extents[max_operands];
+    ExtentRoom room;
+    Extent* extents = room.clear(step.operands);
     bool ok = check_kernel(step.kernel & (step_walks_down - 1u), step.params, extents, step.operands);
     for (int i = 0; ok && i < step.operands; ++i) {
       if (operands[i].region == region_none) ok = extents[i].optional && operands[i].offset == 0;

@@ -42,6 +42,9 @@ class Model {
 
   uint32_t subgraph_count() const { return root_.count(schema::Model::subgraphs); }
   Subgraph subgraph(uint32_t i) const;
+  // By the position() that such a one told, for callers that come back often.
+  Subgraph subgraph_at(const uint8_t* position) const;
+  Operator operator_at(const uint8_t* position) const;
   uint32_t signature_count() const { return root_.count(schema::Model::signature_defs); }
   Signature signature(uint32_t i) const;
   uint32_t metadata_count() const { return root_.count(schema::Model::metadata); }
@@ -105,11 +108,21 @@ class Model::Tensor {
   // One scale, or as many as dims()[quantized_dimension()], or none; as many zero points as scales, or none (without scales,
   // zero points have no meaning). The dimension matters with several scales only and is 0 otherwise; it is also 0 for
   // vectors, to which some files give the dimension of the filter that they belong to.
-  Span<const float> scales() const { return quantization().vector<float>(schema::Quantization::scale); }
-  Span<const int64_t> zero_points() const { return quantization().vector<int64_t>(schema::Quantization::zero_point); }
-  int32_t quantized_dimension() const {
-    if (rank() <= 1 || scales().size() <= 1) return 0;
-    return quantization().get<int32_t>(schema::Quantization::quantized_dimension, 0);
+  Span<const float> scales() const { return quantization_table().vector<float>(schema::Quantization::scale); }
+  Span<const int64_t> zero_points() const { return quantization_table().vector<int64_t>(schema::Quantization::zero_point); }
+  int32_t quantized_dimension() const { return quantization().dimension; }
+
+  // The three at once, for callers that want them all.
+  struct Quantization {
+    Span<const float> scales;
+    Span<const int64_t> zero_points;
+    int32_t dimension;
+  };
+  Quantization quantization() const {
+    FlatTable table = quantization_table();
+    Quantization q = {table.vector<float>(schema::Quantization::scale), table.vector<int64_t>(schema::Quantization::zero_point), 0};
+    if (q.scales.size() > 1 && rank() > 1) q.dimension = table.get<int32_t>(schema::Quantization::quantized_dimension, 0);
+    return q;
   }
 
   // A constant has data: bytes() of it, or all there is where that is 0. Others have none; a tensor of no elements neither.
@@ -120,6 +133,7 @@ class Model::Tensor {
     uint32_t size = bytes();
     return size && !all.empty() ? all.subspan(0, size) : all;
   }
+  const uint8_t* first_byte() const { return stored().data(); }  // of data(), or null
   uint32_t data_offset() const {  // from the start of the file; 0 without data
     Bytes all = stored();
     return all.empty() ? 0 : static_cast<uint32_t>(all.data() - model_->file_.data());
@@ -130,8 +144,11 @@ class Model::Tensor {
   friend class Model;
   friend class ModelVerifier;
   Tensor(const Model* model, FlatTable table) : model_(model), table_(table) {}
-  FlatTable quantization() const { return table_.table(schema::Tensor::quantization); }
-  Bytes stored() const { return buffer() ? model_->buffer(buffer()) : Bytes(); }  // 0: none, whatever that buffer holds
+  FlatTable quantization_table() const { return table_.table(schema::Tensor::quantization); }
+  Bytes stored() const {
+    uint32_t i = buffer();
+    return i ? model_->buffer(i) : Bytes();  // 0: none, whatever that buffer holds
+  }
 
   const Model* model_;
   FlatTable table_;
@@ -139,6 +156,7 @@ class Model::Tensor {
 
 class Model::Operator {
  public:
+  const uint8_t* position() const { return table_.at(); }
   int32_t builtin_code() const {  // schema::custom_operator: known by its custom_name
     FlatTable code = op_code();
     // Codes up to 127 stand in the older field (and usually in both), higher ones in the newer one alone.
@@ -175,6 +193,7 @@ class Model::Operator {
 
 class Model::Subgraph {
  public:
+  const uint8_t* position() const { return table_.at(); }
   const char* name() const { return table_.string(schema::SubGraph::name); }
   Span<const int32_t> inputs() const { return table_.vector<int32_t>(schema::SubGraph::inputs); }
   Span<const int32_t> outputs() const { return table_.vector<int32_t>(schema::SubGraph::outputs); }
@@ -221,6 +240,8 @@ class Model::Signature {
 };
 
 inline Model::Subgraph Model::subgraph(uint32_t i) const { return {this, root_.element(schema::Model::subgraphs, i)}; }
+inline Model::Subgraph Model::subgraph_at(const uint8_t* position) const { return {this, FlatTable(position)}; }
+inline Model::Operator Model::operator_at(const uint8_t* position) const { return {this, FlatTable(position)}; }
 inline Model::Signature Model::signature(uint32_t i) const {
   return Signature(root_.element(schema::Model::signature_defs, i));
 }

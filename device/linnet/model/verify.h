@@ -188,13 +188,13 @@ class ModelVerifier {
   }
 
   Status quantization(Model::Tensor t) {
-    FlatTable q = t.quantization();
+    FlatTable q = t.quantization_table();
     if (q.get<uint8_t>(schema::Quantization::details_type, 0)) {
       return LINNET_ERROR(unsupported, "the tensor is quantised other than by scales and zero points");
     }
     auto dims = t.dims();
-    auto axis = static_cast<uint32_t>(t.quantized_dimension());
-    auto scales = t.scales();
+    auto [scales, zero_points, dimension] = t.quantization();
+    auto axis = static_cast<uint32_t>(dimension);
     if (scales.size() > 1 && (axis >= dims.size() || scales.size() != static_cast<uint32_t>(dims[axis]))) {
       return LINNET_ERROR(malformed, "the number of scales is neither 1 nor the size of the quantised dimension");
     }
@@ -203,7 +203,6 @@ class ModelVerifier {
       __builtin_memcpy(&bits, &scale, 4);
       if (bits - 1 >= 0x7f7fffff) return LINNET_ERROR(malformed, "a scale is not a positive finite number");
     }
-    auto zero_points = t.zero_points();
     if (!zero_points.empty() && !scales.empty() && zero_points.size() != scales.size()) {
       return LINNET_ERROR(malformed, "the number of zero points is not the number of scales");
     }

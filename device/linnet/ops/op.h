@@ -59,6 +59,19 @@ struct Extent {
   bool optional = false;
 };
 
+// Room for a step's extents. Only those of its operands are set: most steps have few, and start-up checks them all.
+class ExtentRoom {
+ public:
+  Extent* clear(int operands) {
+    Extent* extents = reinterpret_cast<Extent*>(bytes_);
+    for (int i = 0; i < operands; ++i) extents[i] = Extent();
+    return extents;
+  }
+
+ private:
+  alignas(Extent) unsigned char bytes_[max_operands * sizeof(Extent)];
+};
+
 struct Cost {
   uint64_t macs = 0;        // multiply-accumulates
   uint64_t operations = 0;  // results that need arithmetic other than MACs (requantisations, comparisons, exponentials)
@@ -153,6 +166,8 @@ class Node {
   const Model* model = nullptr;
   int32_t subgraph = 0;
   int32_t index = 0;
+  const uint8_t* subgraph_table = nullptr;  // where both stand in the file
+  const uint8_t* operator_table = nullptr;
 };
 
 // ---- What lower() may do ----------------------------------------------------------------------------------------------

@@ -201,10 +201,10 @@ inline SumScales emit_sum_scales(Emitter& emitter, const TensorInfo& in, const T
   result.multipliers = emitter.array(n, &multipliers);
   result.shifts = emitter.array(n, &shifts);
   if (!multipliers) return result;
-  Real input_scale = real(in.scale());
+  float in_scale = in.scale(), out_scale = out.scale();
   for (uint32_t i = 0; i < n; ++i) {
-    Real scale = input_scale * real(filter.scales[i]);
-    QuantizedMultiplier q = quantize_multiplier(divide(single ? to_single(scale) : scale, out.scale()));
+    QuantizedMultiplier q = single ? quantize_multiplier(divide(to_single(real(in_scale) * real(filter.scales[i])), out_scale))
+                                   : quantize_quotient(in_scale, filter.scales[i], out_scale);
     multipliers[i] = q.multiplier;
     shifts[i] = static_cast<int8_t>(clamp(q.shift, -31, 31));
   }
