@@ -27,7 +27,7 @@ Part part_of(const std::string& name) {
   // Node is what infer and lower see of an operator; they are counted with the operators.
   if (has("linnet::ops::") || has("linnet::Node::") || has("listed_tensor") || has("TensorView") || has("exp_of") || has("reciprocal") ||
       has("saturating_rounding") || has("rounding_divide") || has("linnet::real(") || has("linnet::round_to_int") || has("linnet::to_single") || has("linnet::detail::") || has("multiply_by_quantized") || has("linnet::Build<") ||
-      has("linnet::Kernels<") || has("linnet::divide") || has("linnet::quantize_") || has("linnet::operator*"))
+      has("linnet::Kernels<") || has("linnet::divide") || has("linnet::quantize_") || has("linnet::QuotientMultiplier") || has("linnet::operator*"))
     return operators;
   if (has("linnet::Interpreter::init(linnet::Model")) return from_file;
   if (has("linnet::Interpreter") || has("linnet::ProgramCheck") || has("linnet::Arena")) return engine;

@@ -56,7 +56,7 @@ TEST_F(RealTest, QuantizesMultipliersAsTfliteDoes) {
 
 TEST_F(RealTest, TheShortWayToAMultiplierIsTheLongWay) {
   auto both = [](float a, float b, float c) {
-    QuantizedMultiplier quick = quantize_quotient(a, b, c), slow = quantize_multiplier(divide(real(a) * real(b), c));
+    QuantizedMultiplier quick = QuotientMultiplier(a, c)(b), slow = quantize_multiplier(divide(real(a) * real(b), c));
     ASSERT_EQ(quick.multiplier, slow.multiplier) << a << ' ' << b << ' ' << c;
     ASSERT_EQ(quick.shift, slow.shift) << a << ' ' << b << ' ' << c;
   };

@@ -76,7 +76,9 @@ TEST_F(InterpreterTest, NeedsItsProgramAligned) {
     std::copy(program_.bytes.begin(), program_.bytes.end(), moved.begin() + static_cast<long>(shift));
     Status status = net_.init({moved.data() + shift, program_.bytes.size()}, *table().kernels, arena_.span());
     EXPECT_EQ(status.ok(), shift == 0);
-    if (shift != 0) EXPECT_EQ(status.code(), Code::invalid_call);
+    if (shift != 0) {
+      EXPECT_EQ(status.code(), Code::invalid_call);
+    }
   }
 }
 

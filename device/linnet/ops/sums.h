@@ -202,9 +202,11 @@ inline SumScales emit_sum_scales(Emitter& emitter, const TensorInfo& in, const T
   result.shifts = emitter.array(n, &shifts);
   if (!multipliers) return result;
   float in_scale = in.scale(), out_scale = out.scale();
+  QuotientMultiplier quotient(in_scale, out_scale);
+  const float* scales = filter.scales.data();
   for (uint32_t i = 0; i < n; ++i) {
-    QuantizedMultiplier q = single ? quantize_multiplier(divide(to_single(real(in_scale) * real(filter.scales[i])), out_scale))
-                                   : quantize_quotient(in_scale, filter.scales[i], out_scale);
+    QuantizedMultiplier q = single ? quantize_multiplier(divide(to_single(real(in_scale) * real(scales[i])), out_scale))
+                                   : quotient(scales[i]);
     multipliers[i] = q.multiplier;
     shifts[i] = static_cast<int8_t>(clamp(q.shift, -31, 31));
   }
