@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Linnet is built, run and tested with, on Debian 12. Does nothing where all of it is there.
+# Installs what Linnet is built and run with, on Debian 12; with --tests, also what only ./test.sh needs. Does nothing where
+# all of it is there.
 set -euo pipefail
 
 packages=(
@@ -9,7 +10,9 @@ packages=(
   gcc-arm-none-eabi libnewlib-arm-none-eabi binutils-arm-none-eabi qemu-system-arm
   python3 python3-venv
 )
-if [ "${1:-}" = "--fuzz" ]; then packages+=(clang libclang-rt-14-dev clang-format); fi
+if [ "${1:-}" = "--tests" ]; then
+  packages+=(clang libclang-rt-14-dev clang-format gcc-riscv64-unknown-elf qemu-system-misc)
+fi
 
 missing=()
 for package in "${packages[@]}"; do

@@ -3,7 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-./install.sh --fuzz
+./install.sh --tests
+for core in cortex-m0 cortex-m3 cortex-m4 cortex-m7 cortex-m33 cortex-m55 rv32imac; do
+  cmake --preset $core
+  cmake --build --preset $core
+done
 cmake --preset host
 cmake --build --preset host
 cmake --preset asan

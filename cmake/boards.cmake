@@ -15,6 +15,8 @@ set(LINNET_CORE_FLAGS_cortex-m33 -mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu
 # GCC 12's if-conversion writes vcvtne.*, which its assembler mistakes for an MVE instruction.
 set(LINNET_CORE_FLAGS_cortex-m55 -mcpu=cortex-m55 -mthumb -mfloat-abi=hard -fno-if-conversion2)
 set(LINNET_CORE_FLAGS_rv32imac -march=rv32imac_zicsr -mabi=ilp32 -mcmodel=medany)
+# Linked with these as well: GCC 12 finds its 32-bit libgcc only by this name.
+set(LINNET_CORE_LINK_FLAGS_rv32imac -march=rv32imac -mabi=ilp32)
 
 # One meaning for size and for bits: no fused multiply-add that the source does not ask for, no hidden run-time support.
 set(LINNET_FIRMWARE_FLAGS
@@ -29,3 +31,21 @@ function(linnet_board_core board result)
   endif()
   set(${result} "${core}" PARENT_SCOPE)
 endfunction()
+
+# For toolchain files: stops with what to install where the compiler is missing.
+function(linnet_need_compiler compiler package)
+  find_program(path_of_${compiler} ${compiler})
+  if(NOT path_of_${compiler})
+    message(FATAL_ERROR "${compiler} is not installed (Debian: apt install ${package})")
+  endif()
+endfunction()
+
+# A toolchain file builds for one core, so for its boards.
+if(LINNET_TOOLCHAIN_CORE)
+  foreach(board IN LISTS LINNET_BOARDS)
+    linnet_board_core(${board} core)
+    if(NOT core STREQUAL LINNET_TOOLCHAIN_CORE)
+      list(REMOVE_ITEM LINNET_BOARDS ${board})
+    endif()
+  endforeach()
+endif()

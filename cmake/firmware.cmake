@@ -1,9 +1,9 @@
 # linnet_add_firmware(name BOARDS board... SOURCES file... [FAST_SOURCES file...] [INCLUDES dir...] [DEFINES def...]
-#                     [OPTIONS flag...])
+#                     [OPTIONS flag...] [DEPENDS file...])
 #
 # Builds ${CMAKE_BINARY_DIR}/firmware/<name>-<board>.elf for each board, with target firmware-<name>-<board> (in `all`).
 # SOURCES are compiled with -Os, FAST_SOURCES (kernels) with -O2; main() is `int main()`; ports/port.h has what the board
-# offers.
+# offers. DEPENDS: headers that are made while building.
 #
 # The cross compiler is called by custom commands, not by a second CMake run: one configure and one dependency graph
 # serve the host and every board at once, a change in a header rebuilds exactly what it touches (depfiles), and the
@@ -42,7 +42,7 @@ endfunction()
 
 # One object file: `result` is its path.
 function(linnet_firmware_object result)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;DIRECTORY;COMPILER" "FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SOURCE;DIRECTORY;COMPILER" "FLAGS;DEPENDS")
   get_filename_component(source "${arg_SOURCE}" ABSOLUTE)
   file(RELATIVE_PATH relative "${LINNET_ROOT}" "${source}")
   string(REPLACE "../" "_/" relative "${relative}")
@@ -56,7 +56,7 @@ function(linnet_firmware_object result)
     OUTPUT "${object}"
     COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${arg_COMPILER}" ${arg_FLAGS} -std=c++17 -g -Wall -Wextra -Wshadow
             "-ffile-prefix-map=${LINNET_ROOT}/=" -MD -MF "${object}.d" -MT "${object}" -c "${source}" -o "${object}"
-    DEPENDS "${source}"
+    DEPENDS "${source}" ${arg_DEPENDS}
     DEPFILE "${object}.d"
     COMMENT "Cross-compiling ${relative}"
     VERBATIM)
@@ -115,7 +115,7 @@ function(linnet_port_library board)
 endfunction()
 
 function(linnet_add_firmware name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BOARD;BOARDS;SOURCES;FAST_SOURCES;INCLUDES;DEFINES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BOARD;BOARDS;SOURCES;FAST_SOURCES;INCLUDES;DEFINES;OPTIONS;DEPENDS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "linnet_add_firmware(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -142,11 +142,13 @@ function(linnet_add_firmware name)
     set(directory "${CMAKE_BINARY_DIR}/firmware/objects/${name}-${board}")
     set(objects "")
     foreach(source IN LISTS arg_SOURCES)
-      linnet_firmware_object(object SOURCE "${source}" DIRECTORY "${directory}" COMPILER "${compiler}" FLAGS -Os ${flags})
+      linnet_firmware_object(object SOURCE "${source}" DIRECTORY "${directory}" COMPILER "${compiler}" FLAGS -Os ${flags}
+                              DEPENDS ${arg_DEPENDS})
       list(APPEND objects "${object}")
     endforeach()
     foreach(source IN LISTS arg_FAST_SOURCES)
-      linnet_firmware_object(object SOURCE "${source}" DIRECTORY "${directory}" COMPILER "${compiler}" FLAGS -O2 ${flags})
+      linnet_firmware_object(object SOURCE "${source}" DIRECTORY "${directory}" COMPILER "${compiler}" FLAGS -O2 ${flags}
+                              DEPENDS ${arg_DEPENDS})
       list(APPEND objects "${object}")
     endforeach()
     set(port "${CMAKE_BINARY_DIR}/firmware/ports/${board}")
@@ -154,8 +156,9 @@ function(linnet_add_firmware name)
     # The port's commands belong to its target; files carry the change, the target the order.
     add_custom_command(
       OUTPUT "${elf}"
-      COMMAND "${compiler}" ${LINNET_CORE_FLAGS_${core}} -nostdlib -nostartfiles -Wl,--gc-sections
-              -Wl,--no-warn-rwx-segments -Wl,--fatal-warnings "-Wl,-Map,${directory}/${name}.map" "-T${port}/firmware.ld"
+      COMMAND "${compiler}" ${LINNET_CORE_FLAGS_${core}} ${LINNET_CORE_LINK_FLAGS_${core}} -nostdlib -nostartfiles
+              -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,--fatal-warnings
+              "-Wl,-Map,${directory}/${name}.map" "-T${port}/firmware.ld"
               ${objects} "${port}/libport.a" -lgcc "${port}/libport.a" -o "${elf}"
       DEPENDS ${objects} "${port}/libport.a" "${port}/firmware.ld" port-${board}
       COMMENT "Linking firmware/${name}-${board}.elf"

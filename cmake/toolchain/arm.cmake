@@ -9,6 +9,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_EXECUTABLE_SUFFIX .elf)
 
 include("${CMAKE_CURRENT_LIST_DIR}/../boards.cmake")
+linnet_need_compiler(arm-none-eabi-g++ gcc-arm-none-eabi)
 list(JOIN LINNET_CORE_FLAGS_${LINNET_TOOLCHAIN_CORE} " " linnet_core_flags)
 list(JOIN LINNET_FIRMWARE_FLAGS " " linnet_firmware_flags)
 set(CMAKE_C_FLAGS_INIT "${linnet_core_flags} -ffunction-sections -fdata-sections")

@@ -12,7 +12,7 @@ namespace linnet::board {
 // Error that says what is missing and how to get it.
 std::filesystem::path find_artifact(const std::string& name, std::string_view how_to_get_it);
 
-// The prebuilt firmware `name` for a board.
+// The prebuilt firmware `name` for a board; also from the tree of its family, <core>/firmware, at the same places.
 std::filesystem::path find_firmware(std::string_view name, std::string_view board);
 
 }  // namespace linnet::board
