@@ -5,9 +5,7 @@
 //   out=FILE       all outputs of the last inference, in order     program=FILE the Program, as built or given
 //   steps          marks each step as a phase for the counter, instead of the whole inference
 // Reports `key value` lines on standard output. Exit status: 0 done, 1 the network could not run (line `error`), 2 usage.
-#include "linnet/linnet.h"
-#include "linnet/model/model.h"
-#include "linnet/build/builder.h"
+#include "linnet/model.h"
 #include "port.h"
 #include "runner/tables.h"
 

@@ -1,7 +1,5 @@
 // The smallest firmware that runs a bare .tflite of the kernels in tables.h: what person_detect needs, no texts.
-#include "linnet/build/builder.h"
-#include "linnet/linnet.h"
-#include "linnet/model/model.h"
+#include "linnet/model.h"
 #include "port.h"
 #include "tests/budget/tables.h"
 
