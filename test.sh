@@ -18,4 +18,5 @@ cmake --build --preset fuzz
 build/asan/tests/device_tests --gtest_brief=1
 build/asan/tests/host_tests --gtest_brief=1
 tests/fuzz/run.sh build/fuzz 60
+tests/quickstart_test.sh
 ctest --preset host -j "$(nproc)"

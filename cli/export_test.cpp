@@ -100,6 +100,44 @@ TEST_F(Export, ExampleDigits) {
   expect_same_everywhere("digits.tflite", "digits", input);
 }
 
+// The exported folder as a library of somebody's CMake project, for this machine and for a Cortex-M4.
+TEST_F(Export, IsALibraryOfACMakeProject) {
+  if (!board::find_program("cmake") || !board::find_program("ninja")) GTEST_SKIP() << "needs cmake and ninja";
+  ASSERT_EQ(linnet({"export", LINNET_SOURCE_DIR "/examples/digits/digits_int8.tflite", "-o", "digits"}).status, 0);
+  write("main.cpp", std::string(R"(
+#include <linnet/linnet.h>
+#include "digits_int8.h"
+alignas(16) static uint8_t arena[digits_int8::ARENA_BYTES];
+int main() {
+  linnet::Interpreter net;
+  return net.init(digits_int8::program, digits_int8::kernels, arena).ok() && net.run().ok() ? 0 : 1;
+}
+)"));
+  write("CMakeLists.txt", std::string(R"(
+cmake_minimum_required(VERSION 3.21)
+project(own LANGUAGES CXX)
+set(LINNET_DEVICE_DIR ")" LINNET_SOURCE_DIR R"(/device")
+add_subdirectory(digits)
+if(CMAKE_CROSSCOMPILING)
+  add_library(own OBJECT main.cpp)
+else()
+  add_executable(own main.cpp)
+endif()
+target_link_libraries(own PRIVATE digits_int8)
+)"));
+  auto build_in = [&](const std::string& tree, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"/usr/bin/env", "cmake", "-S", ".", "-B", tree, "-G", "Ninja"};
+    words.insert(words.end(), more.begin(), more.end());
+    Ran ran = run(words);
+    if (ran.status == 0) ran = run({"/usr/bin/env", "cmake", "--build", tree});
+    EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
+  };
+  build_in("here", {});
+  EXPECT_EQ(run({path("here/own")}).status, 0);
+  if (!board::find_program("arm-none-eabi-g++")) return;
+  build_in("board", {"--toolchain", LINNET_SOURCE_DIR "/cmake/toolchain/cortex-m4.cmake"});
+}
+
 // Every kernel's type and header, as the compiler that wrote them understands them.
 TEST_F(Export, EveryKernelOfTheCatalogueCanBeNamed) {
   std::string source;
