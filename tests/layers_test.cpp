@@ -80,19 +80,34 @@ TEST(Layers, EngineAndBuilderNameNoOperator) {
     }
 }
 
+// Folders with code of their own; a board's folder, pictures and corpora are described by the folder above.
+bool has_code(const fs::path& folder) {
+  for (const auto& file : fs::directory_iterator(folder)) {
+    std::string extension = file.path().extension();
+    if (extension == ".cpp" || extension == ".py" || extension == ".cmake" || file.path().filename() == "CMakeLists.txt")
+      return folder.filename() != "toolchain";
+  }
+  return folder.parent_path().filename() == "linnet";
+}
+
 TEST(Layers, EveryFolderHasAShortReadme) {
-  for (const char* top : {"device/linnet", "host/linnet", "."})
-    for (const auto& folder : fs::directory_iterator(fs::path(LINNET_SOURCE_DIR) / top)) {
-      std::string name = folder.path().filename();
-      if (!folder.is_directory() || name[0] == '.' || name.rfind("build", 0) == 0) {
-        if (!(folder.is_directory() && name == "build" && std::string(top) == "device/linnet")) continue;
-      }
-      if (std::string(top) == "." && (name == "device" || name == "host")) continue;
-      std::ifstream in(folder.path() / "README.md");
-      int lines = 0;
-      for (std::string line; std::getline(in, line);) ++lines;
-      EXPECT_TRUE(lines >= 1 && lines <= 10) << folder.path() << " has a README of " << lines << " lines";
+  int folders = 0;
+  const fs::path root = LINNET_SOURCE_DIR;
+  for (auto entry = fs::recursive_directory_iterator(root); entry != fs::recursive_directory_iterator(); ++entry) {
+    if (!entry->is_directory()) continue;
+    std::string name = entry->path().filename();
+    if (name[0] == '.' || name == "__pycache__" || (entry.depth() == 0 && name.rfind("build", 0) == 0)) {
+      entry.disable_recursion_pending();
+      continue;
     }
+    if (entry.depth() != 0 && !has_code(entry->path())) continue;
+    ++folders;
+    std::ifstream in(entry->path() / "README.md");
+    int lines = 0;
+    for (std::string line; std::getline(in, line);) ++lines;
+    EXPECT_TRUE(lines >= 1 && lines <= 10) << entry->path() << " has a README of " << lines << " lines";
+  }
+  EXPECT_GT(folders, 25);
 }
 
 }  // namespace
