@@ -27,5 +27,8 @@ printf '== What it is, and its memory at each step\n%s\n\n' "$network"
 echo "== On this machine"
 "$linnet" run "$model" "${input[@]}"
 echo
-echo "== On a Cortex-M4 (mps2-an386, emulated)"
+echo "== On a Cortex-M4 (mps2-an386, emulated), from the bare file"
 "$linnet" run "$model" "${input[@]}" --on mps2-an386
+echo
+echo "== The same, with the Program made ahead of time"
+"$linnet" run "$model" "${input[@]}" --on mps2-an386 --prepare host
