@@ -44,10 +44,11 @@ class ProgramCheck {
     return check_code(where);
   }
 
-  // Whether `bytes` from the operand's place lie in its region, aligned, and may be written where that is asked.
+  // Whether `bytes` from the operand's place lie in its region, aligned, and may be written where that is asked. What is
+  // only read needs no alignment above 4: .tflite files have 64-bit constants so.
   bool covers(const Operand& operand, uint32_t bytes, uint32_t alignment, bool written) const {
-    uint32_t size = region_bytes(operand.region, written);
-    return (operand.offset & (alignment - 1)) == 0 && operand.offset <= size && bytes <= size - operand.offset;
+    uint32_t size = region_bytes(operand.region, written), misaligned = operand.offset & (alignment - 1);
+    return (misaligned == 0 || (misaligned == 4 && !written)) && operand.offset <= size && bytes <= size - operand.offset;
   }
 
   const KernelTable& table() const { return table_; }

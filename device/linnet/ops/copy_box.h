@@ -110,7 +110,7 @@ void copy_run(const Call& call, const CopyParams& p) {
     const T* from = in.at(at[0], at[1], at[2], at[3]);
     T* to = out.at(b, y, x, first);
     for (int32_t i = 0; i < n; ++i, to += to_step) {
-      *to = *from;
+      *to = load(from);
       from += stride;
       if (rolling && i + 1 < n) {
         at[axis_y] += from_step;

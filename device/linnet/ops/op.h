@@ -50,6 +50,7 @@ constexpr int max_operands = 24;  // of one step: UNIDIRECTIONAL_SEQUENCE_LSTM n
 
 // What `check` says about one operand: the bytes that a whole-layer run may touch, counted from the operand's start, the
 // size (and so the alignment) of its elements, and whether it is written. `optional` operands may be absent (null).
+// Elements of 64 bits that are only read may lie at multiples of four bytes, as in .tflite files: see ops/shapes.h, load().
 // `check` proves from the parameters alone that `run` stays inside these bytes for every block inside `whole`, that no
 // arithmetic of `run` overflows, and returns false for parameters of which that is not true. It trusts nothing.
 struct Extent {

@@ -76,10 +76,11 @@ struct limits<int32_t> { static constexpr int32_t lowest = INT32_MIN, highest = 
 template <class T>
 constexpr bool is_zero_point(int32_t z) { return z >= limits<T>::lowest && z <= limits<T>::highest; }
 
-// A bias. Files align those of 64 bits to four bytes only.
-inline int32_t load_bias(const int32_t* at) { return *at; }
-inline int64_t load_bias(const int64_t* at) {
-  int64_t value;
+// An element that is only read. Files align those of 64 bits to four bytes only.
+template <class T>
+T load(const T* at) {
+  if constexpr (sizeof(T) <= 4) return *at;
+  T value;
   __builtin_memcpy(&value, __builtin_assume_aligned(static_cast<const void*>(at), 4), sizeof value);
   return value;
 }

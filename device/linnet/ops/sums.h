@@ -82,7 +82,7 @@ struct QuantizedSums {
     sum = wrapping_sum(sum, A{(x - (sizeof(T) == 1 ? params_.input_zero_point : 0)) * w});
   }
   __attribute__((noinline)) T finish(A sum, int32_t c) const {
-    if (bias_.data) sum = wrapping_sum(sum, load_bias(bias_.channel(c)));
+    if (bias_.data) sum = wrapping_sum(sum, load(bias_.channel(c)));
     int32_t i = (c - multipliers_.view->origin[axis_c]) & params_.channel_mask;
     int32_t scaled = wrapping_add(scale_sum(sum, multipliers_.data[i], shifts_.data[i]), params_.output_zero_point);
     return static_cast<T>(clamp(scaled, params_.bounds.low, params_.bounds.high));

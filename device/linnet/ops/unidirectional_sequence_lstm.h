@@ -190,7 +190,7 @@ struct Int : Lstm<A, int8_t, typename Wide<A>::type, int16_t, IntParams, Int<A>>
     return clamp(multiply_by_quantized_multiplier(sum, q.multiplier, q.shift), INT16_MIN, INT16_MAX);
   }
   static int16_t gate(const IntParams& p, const A* x, const int8_t* w, const Sum* b, const A* h, const int8_t* r, int g) {
-    int32_t sum = dot(x, w, load_bias(b), p.inputs, p.input_zero_point, p.from_input[g]) + dot(h, r, 0, p.units, p.hidden_zero_point, p.from_hidden[g]);
+    int32_t sum = dot(x, w, load(b), p.inputs, p.input_zero_point, p.from_input[g]) + dot(h, r, 0, p.units, p.hidden_zero_point, p.from_hidden[g]);
     sum = clamp(sum, INT16_MIN, INT16_MAX) * 3;
     return g == cell_gate ? tanh_int16(sum) : logistic_int16(sum);
   }
