@@ -55,7 +55,7 @@ inline uint64_t walk(const Model::Tensor& t) {
   promise(axis == 0 || axis < t.rank(), "the quantised dimension is one of the dimensions");
   promise(scales == 0 || t.zero_points().empty() || t.zero_points().size() == scales, "a zero point for each scale");
   promise(!t.is_constant() || !t.is_variable(), "variables have no data");
-  for (float scale : t.scales()) promise(scale > 0 && scale < __builtin_inff(), "scales are positive");
+  for (float scale : t.scales()) promise(scale >= 0 && scale < __builtin_inff(), "scales are not negative");
   for (int64_t z : t.zero_points()) {
     if (t.type() == Type::int8) promise(z >= -128 && z <= 127, "zero points fit the type");
     if (t.type() == Type::uint8) promise(z >= 0 && z <= 255, "zero points fit the type");

@@ -2,7 +2,7 @@
 //
 // Quantisation parameters are derived from float scales; TFLite computes them in double. To get its bits on cores without
 // a double unit (and without the library for it), lower() uses these few operations: each rounds to 53 bits, to nearest
-// even, as the double operation would. Denormals and infinities do not occur: scales are finite, positive and normal.
+// even, as the double operation would. Denormals and infinities do not occur; who divides by a scale has refused 0.
 #pragma once
 #include <stdint.h>
 

@@ -6,8 +6,9 @@
 // in range (i < ..._count()).
 //
 // What open has verified, beyond the structure of the file:
-//   * tensors: sizes fit 31 bits, known types, scales finite and positive, one or as many as the quantised dimension has
-//     elements, zero points within the type, constants complete and aligned for their type;
+//   * tensors: sizes fit 31 bits, known types, scales finite and not negative (0 stands in files for not quantised), one or
+//     as many as the quantised dimension has elements, zero points within the type, constants complete and aligned for
+//     their type;
 //   * operators: indices, and an order in which everything is produced once and before it is read;
 //   * buffers, operator options and metadata, in the flatbuffer or behind it.
 // What it has not: which subgraphs an operator calls, and what operators ask of their tensors and options. That needs to

@@ -349,7 +349,6 @@ const Broken broken_networks[] = {
     {"type 18", [](auto& n) { n.tensor(3).type = static_cast<Type>(18); }, Code::unsupported, 0, -1, 3},
     {"type -1", [](auto& n) { n.tensor(3).type = static_cast<Type>(255); }, Code::unsupported, 0, -1, 3},
     {"sparse", [](auto& n) { n.tensor(1).sparse = true; }, Code::unsupported, 0, -1, 1},
-    {"scale 0", [](auto& n) { n.tensor(3).quantization.scales = {0}; }, Code::malformed, 0, -1, 3},
     {"scale -0", [](auto& n) { n.tensor(3).quantization.scales = {-0.f}; }, Code::malformed, 0, -1, 3},
     {"scale below 0", [](auto& n) { n.tensor(3).quantization.scales = {-1}; }, Code::malformed, 0, -1, 3},
     {"scale infinite", [](auto& n) { n.tensor(3).quantization.scales = {infinity}; }, Code::malformed, 0, -1, 3},
@@ -434,6 +433,14 @@ TEST(Model, RefusesIndicesOutOfRange) {
   EXPECT_EQ(with({{schema::Model::metadata, 0}}, schema::Metadata::buffer, 4).status.code(), Code::malformed);
   EXPECT_EQ(with({}, schema::Model::version, 2).status.code(), Code::unsupported);
   EXPECT_TRUE(with({{schema::Model::metadata, 0}}, schema::Metadata::buffer, 3).status.ok());
+}
+
+// Files give tensors that are not quantised a scale of 0. What an operator needs a scale for, it asks for itself.
+TEST(Model, AcceptsScalesOf0) {
+  NetworkBuilder n = small();
+  for (int i : {0, 1, 3, 5}) n.tensor(i).quantization.scales.assign(n.tensor(i).quantization.scales.size(), 0);
+  Opened o = open(n.write());
+  EXPECT_TRUE(o.status.ok()) << o.status.text();
 }
 
 TEST(Model, AcceptsEveryZeroPointOfTheType) {

@@ -201,7 +201,7 @@ class ModelVerifier {
     for (float scale : scales) {
       uint32_t bits;
       __builtin_memcpy(&bits, &scale, 4);
-      if (bits - 1 >= 0x7f7fffff) return LINNET_ERROR(malformed, "a scale is not a positive finite number");
+      if (bits > 0x7f7fffff) return LINNET_ERROR(malformed, "a scale is negative or not a finite number");
     }
     if (!zero_points.empty() && !scales.empty() && zero_points.size() != scales.size()) {
       return LINNET_ERROR(malformed, "the number of zero points is not the number of scales");
