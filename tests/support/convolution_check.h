@@ -75,10 +75,8 @@ void check_blocks_and_batches(Type type, std::vector<int32_t> shape, const AddOp
   EXPECT_EQ(joined, expected.at(0)) << "batches depend on each other";
 }
 
-// The bias is the last input of the operator that `add` makes. `width`: what sums are without a bias, in the option
-// `quantized_bias_type` of number `option_field` (0: not said).
-inline void check_optional_bias(Type type, std::vector<int32_t> shape, const AddOperator& add, uint8_t option_field = 0,
-                                Type width = Type::float32) {
+// The bias is the last input of the operator that `add` makes.
+inline void check_optional_bias(Type type, std::vector<int32_t> shape, const AddOperator& add) {
   enum Kind { zeros, minus_one, not_listed };
   std::vector<TensorBytes> outputs;
   for (Kind kind : {zeros, minus_one, not_listed}) {
@@ -89,7 +87,6 @@ inline void check_optional_bias(Type type, std::vector<int32_t> shape, const Add
       bias.assign(bias.size(), 0);
       if (kind == minus_one) op.inputs.back() = graph::absent;
       if (kind == not_listed) op.inputs.pop_back();
-      if (option_field != 0) op.options.push_back({option_field, static_cast<int8_t>(width)});
       return y;
     });
     outputs.push_back(run_model(s.file, {s.input}).at(0));

@@ -199,7 +199,8 @@ struct IntOperator : Operator<activation_type<T>, Type::int8> {
     if constexpr (sizeof(T) == 1) {
       return emitter.run<Int8>(p, operands);
     } else {
-      if (!sums_of_64_bits(node.input(2), o.quantized_bias_type)) return emitter.run<Int16>(p, operands);
+      TensorInfo bias = node.input(2);  // TFLM goes by its type here
+      if (bias.type == Type::int32 || !sums_of_64_bits(bias, o.quantized_bias_type)) return emitter.run<Int16>(p, operands);
       return emitter.run<Int16Wide>({p.shape, p.sums}, operands);
     }
   }

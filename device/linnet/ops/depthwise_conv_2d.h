@@ -133,10 +133,6 @@ struct Int8 : DepthwiseConv2D<QuantizedSums<int8_t, int32_t>> {
   using Computation = Int8;
   static constexpr const char* name = "depthwise_conv_2d.int8";
 };
-struct Int16 : DepthwiseConv2D<QuantizedSums<int16_t, int32_t>> {
-  using Computation = Int16;
-  static constexpr const char* name = "depthwise_conv_2d.int16";
-};
 struct Int16Wide : DepthwiseConv2D<QuantizedSums<int16_t, int64_t>> {
   using Computation = Int16Wide;
   static constexpr const char* name = "depthwise_conv_2d.int16.wide";
@@ -205,6 +201,9 @@ struct IntOperator : Operator<activation_type<T>, Type::int8> {
   static Status infer(const Node& node) {
     Shape s;
     LINNET_TRY(read_shape(node, Options(node.options()), s));
+    TensorInfo bias = node.input(2);
+    if (sizeof(T) == 2 && bias.type == Type::int32 && !bias.data)
+      return LINNET_ERROR(unsupported, "a bias of 32 bits for int16 activations must be constant");
     return check_quantized<T>(node, s.out_channels(), 3);
   }
   static Status lower(const Node& node, Emitter& emitter) {
@@ -218,7 +217,7 @@ struct IntOperator : Operator<activation_type<T>, Type::int8> {
     if constexpr (sizeof(T) == 1) {
       return emitter.run<Int8>(p, operands);
     } else {
-      if (!sums_of_64_bits(node.input(2), 0)) return emitter.run<Int16>(p, operands);
+      operands[sum_bias] = wide_bias(emitter, node.input(2), operands[sum_bias]);
       return emitter.run<Int16Wide>({p.shape, p.sums}, operands);
     }
   }
@@ -241,6 +240,6 @@ struct HybridOperator : Operator<Type::float32, Type::int8> {
 };
 
 using Operators = List<FloatOperator, IntOperator<int8_t>, IntOperator<int16_t>, HybridOperator>;
-using Kernels = List<Float, Int8, Int16, Int16Wide, Hybrid>;
+using Kernels = List<Float, Int8, Int16Wide, Hybrid>;
 
 }  // namespace linnet::ops::depthwise_conv_2d

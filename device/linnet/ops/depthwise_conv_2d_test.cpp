@@ -46,7 +46,7 @@ TEST(DepthwiseConv2D, FloatInBlocksAndInPlace) { check_shapes<ops::depthwise_con
 TEST(DepthwiseConv2D, Int8InBlocksAndInPlace) { check_shapes<ops::depthwise_conv_2d::Int8>(Type::int8); }
 TEST(DepthwiseConv2D, Int16InBlocksAndInPlace) {
   check_shapes<ops::depthwise_conv_2d::Int16Wide>(Type::int16);
-  check_shapes<ops::depthwise_conv_2d::Int16>(Type::int16, Type::int32);
+  check_shapes<ops::depthwise_conv_2d::Int16Wide>(Type::int16, Type::int32);
 }
 TEST(DepthwiseConv2D, HybridInBlocks) {
   for (ConvSpec spec : shapes) {
@@ -68,6 +68,9 @@ TEST(DepthwiseConv2D, AbsentBiasIsZeros) {
   test::check_optional_bias(Type::float32, {1, 3, 3, 2}, depthwise(spec));
   test::check_optional_bias(Type::int8, {1, 3, 3, 2}, depthwise(spec));
   test::check_optional_bias(Type::int16, {1, 3, 3, 2}, depthwise(spec));
+  spec.bias_type = Type::int32;
+  test::check_optional_bias(Type::int16, {1, 3, 3, 2}, depthwise(spec));
+  spec.bias_type = Type::none;
   spec.weights = Type::int8;
   test::check_optional_bias(Type::float32, {1, 3, 3, 2}, depthwise(spec));
 }

@@ -213,10 +213,25 @@ inline SumScales emit_sum_scales(Emitter& emitter, const TensorInfo& in, const T
   return result;
 }
 
-// Where no bias says how wide the sums are (int16 activations), an option does: TFLite's quantized_bias_type.
+// How wide the sums of int16 activations are: TFLite's quantized_bias_type says it; files that do not say it mean 64 bits,
+// whatever the bias has. (One of 32 bits that is computed cannot be widened.)
 inline bool sums_of_64_bits(const TensorInfo& bias, int8_t quantized_bias_type) {
-  if (bias.present()) return bias.type == Type::int64;
-  return quantized_bias_type != static_cast<int8_t>(Type::int32);
+  if (bias.present() && bias.type == Type::int64) return true;
+  return quantized_bias_type != static_cast<int8_t>(Type::int32) && (!bias.present() || bias.data);
+}
+
+// The bias of sums of 64 bits: as it is, or a copy of one of 32 bits.
+inline Ref wide_bias(Emitter& emitter, const TensorInfo& bias, Ref given) {
+  if (!bias.present() || bias.type != Type::int32) return given;
+  uint32_t n = static_cast<uint32_t>(bias.elements());
+  int32_t* words;  // of 64-bit numbers, the low one first
+  Ref ref = emitter.array(2 * n, &words);
+  const int32_t* narrow = reinterpret_cast<const int32_t*>(bias.data);
+  for (uint32_t i = 0; words && i < n; ++i) {
+    words[2 * i] = narrow[i];
+    words[2 * i + 1] = narrow[i] < 0 ? -1 : 0;
+  }
+  return ref;
 }
 
 }  // namespace linnet::ops

@@ -188,7 +188,9 @@ struct IntOperator : Operator<Type::int8, activation_type<T>> {
     if constexpr (sizeof(T) == 1) {
       return emitter.run<Int8>(p, operands);
     } else {
-      if (!sums_of_64_bits(node.input(bias_input), o.quantized_bias_type)) return emitter.run<Int16>(p, operands);
+      TensorInfo bias = node.input(bias_input);
+      if (!sums_of_64_bits(bias, o.quantized_bias_type)) return emitter.run<Int16>(p, operands);
+      operands[sum_bias] = wide_bias(emitter, bias, operands[sum_bias]);
       return emitter.run<Int16Wide>({p.shape, p.sums}, operands);
     }
   }

@@ -194,6 +194,13 @@ Quantization NetworkBuilder::sum_quantization(int x, int filter, size_t terms, Q
   return per_tensor(static_cast<float>(3 * deviation / highest(input.type)), input.type == Type::int16 ? 0 : -5);
 }
 
+// Converters that give int16 activations a bias of 32 bits say so: field `number` of the last operator's options.
+void NetworkBuilder::say_bias_type(int x, const ConvSpec& spec, uint8_t number, int32_t version) {
+  if (tensor(x).type != Type::int16 || spec.bias_type != Type::int32) return;
+  last_operator().options.push_back({number, static_cast<int8_t>(Type::int32)});
+  last_operator().version = version;
+}
+
 int NetworkBuilder::conv_2d(int x, const ConvSpec& spec, Quantization out) {
   auto in = tensor(x).shape;
   int filter = make_filter(x, spec, {spec.channels, spec.kernel[0], spec.kernel[1], in[3]}, 0);
@@ -201,13 +208,15 @@ int NetworkBuilder::conv_2d(int x, const ConvSpec& spec, Quantization out) {
   int bias = make_bias(x, filter, spec, f[0]);
   bool hybrid = !is_integer(tensor(x).type) && is_integer(tensor(filter).type);
   int32_t version = hybrid ? (tensor(filter).quantization.scales.size() > 1 ? 5 : 2) : int_version(x, 1, 3, 4);
-  return op({.code = code::conv_2d, .version = version, .inputs = {x, filter, bias}, .options_type = options::conv_2d,
+  int y = op({.code = code::conv_2d, .version = version, .inputs = {x, filter, bias}, .options_type = options::conv_2d,
              .options = {{0, number(spec.padding)}, {1, spec.stride[1]}, {2, spec.stride[0]}, {3, number(spec.activation)},
                          {4, spec.dilation[1]}, {5, spec.dilation[0]}}},
             {{.type = tensor(x).type,
               .shape = {in[0], output_size(in[1], f[1], spec.stride[0], spec.dilation[0], spec.padding),
                         output_size(in[2], f[2], spec.stride[1], spec.dilation[1], spec.padding), f[0]},
               .quantization = sum_quantization(x, filter, product(f) / static_cast<size_t>(f[0]), out)}});
+  say_bias_type(x, spec, 6, 8);
+  return y;
 }
 
 int NetworkBuilder::depthwise_conv_2d(int x, const ConvSpec& spec, Quantization out) {
@@ -247,11 +256,13 @@ int NetworkBuilder::fully_connected(int x, const ConvSpec& spec, Quantization ou
     shape = in;
     shape.back() = f[0];
   }
-  return op({.code = code::fully_connected, .version = version, .inputs = {x, filter, bias},
+  int y = op({.code = code::fully_connected, .version = version, .inputs = {x, filter, bias},
              .options_type = options::fully_connected,
              .options = {{0, number(spec.activation)}, {2, spec.keep_dims}}},
             {{.type = tensor(x).type, .shape = shape,
               .quantization = sum_quantization(x, filter, static_cast<size_t>(columns), out)}});
+  say_bias_type(x, spec, 4, 11);
+  return y;
 }
 
 int NetworkBuilder::transpose_conv(int x, const ConvSpec& spec, Quantization out) {
@@ -270,10 +281,12 @@ int NetworkBuilder::transpose_conv(int x, const ConvSpec& spec, Quantization out
     version = 3;
   }
   if (spec.activation != Activation::none) version = 4;
-  return op({.code = code::transpose_conv, .version = version, .inputs = inputs, .options_type = options::transpose_conv,
+  int y = op({.code = code::transpose_conv, .version = version, .inputs = inputs, .options_type = options::transpose_conv,
              .options = {{0, number(spec.padding)}, {1, spec.stride[1]}, {2, spec.stride[0]}, {3, number(spec.activation)}}},
             {{.type = tensor(x).type, .shape = shape,
               .quantization = sum_quantization(x, filter, product(f) / static_cast<size_t>(f[0]), out)}});
+  say_bias_type(x, spec, 4, 5);
+  return y;
 }
 
 // ---- Pools, element-wise operators --------------------------------------------------------------------------------------

@@ -230,6 +230,7 @@ class NetworkBuilder {
   bool quantized(int tensor) { return !this->tensor(tensor).quantization.scales.empty(); }
   int make_filter(int x, const ConvSpec& spec, std::vector<int32_t> shape, int channel_dimension);
   int make_bias(int x, int filter, const ConvSpec& spec, int32_t channels);
+  void say_bias_type(int x, const ConvSpec& spec, uint8_t number, int32_t version);
   Quantization sum_quantization(int x, int filter, size_t terms, Quantization out);
   int pool(int x, int32_t code, const PoolSpec& spec);
   int binary(int32_t code, uint8_t options_type, int version, int a, int b, Quantization out, Activation activation);
