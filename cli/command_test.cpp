@@ -476,6 +476,16 @@ TEST_F(Command, WhatABoardNeedsIsNamed) {
   EXPECT_THAT(ran.err, HasSubstr("apt install"));
 }
 
+// Where no runner fits, no compiler helps.
+TEST_F(Command, BoardsWithoutARunnerAreNamed) {
+  write("clamp.tflite", clamp_network());
+  expect_refused({"run", "clamp.tflite", "--on", "microbit"}, "microbit has 96 KB for code, too little for a runner");
+  for (const auto& board : linnet({"boards", "--json"}).json()["boards"])
+    if (board["board"] == "microbit") {
+      EXPECT_EQ(board["ready"], false);
+    }
+}
+
 class OnBoard : public CommandTest {
  protected:
   void SetUp() override {

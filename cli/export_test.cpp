@@ -7,6 +7,7 @@
 #include "linnet/graph/network_builder.h"
 #include "linnet/run/catalogue.h"
 #include "linnet/run/program_file.h"
+#include "tests/seams/bands.h"
 #include "tests/support/models.h"
 
 namespace linnet::cli::test {
@@ -136,6 +137,27 @@ target_link_libraries(own PRIVATE digits_int8)
   EXPECT_EQ(run({path("here/own")}).status, 0);
   if (!board::find_program("arm-none-eabi-g++")) return;
   build_in("board", {"--toolchain", LINNET_SOURCE_DIR "/cmake/toolchain/cortex-m4.cmake"});
+}
+
+// A Program of loop nests: three layers in bands of rows. Shown, run, and exported with a kernel table that has nests.
+TEST_F(Export, ProgramWithLoopNests) {
+  NetworkBuilder n(7);
+  int x = n.input(Type::int8, {1, 21, 10, 3}, per_tensor(0.05f));
+  int y = n.conv_2d(x, {.channels = 8, .kernel = {3, 3}, .stride = {2, 2}});
+  n.output(n.conv_2d(n.depthwise_conv_2d(y, {.channels = 8, .kernel = {3, 3}}), {.channels = 6}));
+  seams::InCore in_core(n, catalogue().table);
+  std::vector<uint8_t> bands = seams::in_bands(in_core, catalogue().table, {2, 2, 2});
+  write("bands.lnnp", bands);
+  write("input", in_core.inputs[0]);
+  Ran ran = linnet({"run", "bands.lnnp", "-i", "input", "-o", "bands.out"});
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(read("bands.out"), in_core.outputs[0]);
+  std::string shown = linnet({"inspect", "bands.lnnp"}).out;
+  EXPECT_THAT(shown, HasSubstr("nest of"));
+  EXPECT_THAT(shown, HasSubstr("reference/depthwise_conv_2d.int8, in tiles"));
+  expect_same_everywhere("bands.lnnp", "bands", in_core.inputs[0]);
+  EXPECT_EQ(linnet({"export", "sources/bands.lnnp", "-o", "again"}).status, 0);
+  EXPECT_EQ(read("again/bands.lnnp"), read("sources/bands.lnnp"));
 }
 
 // Every kernel's type and header, as the compiler that wrote them understands them.

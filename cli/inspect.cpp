@@ -10,6 +10,7 @@
 #include "cli/text.h"
 #include "cli/values.h"
 #include "cli/verbs.h"
+#include "linnet/engine/nest.h"
 #include "linnet/run/program_file.h"
 
 namespace linnet::cli {
@@ -178,16 +179,38 @@ struct ProgramStep {
   uint64_t macs = 0;
 };
 
+std::string nest_text(const Nest& nest) {
+  std::vector<uint16_t> trips(nest.trips, nest.trips + nest.depth);
+  return fmt::format("nest of {} rounds", fmt::join(trips, " x "));
+}
+
 std::vector<ProgramStep> program_steps(Bytes program) {
   std::vector<ProgramStep> steps;
   for_each_step(program, [&](const Step& step) {
     switch (static_cast<StepKind>(step.kind)) {
-      case StepKind::run: {
-        const KernelInfo& kernel = catalogue().kernels[step.kernel & (step_walks_down - 1u)];
-        steps.push_back(
-            {fmt::format("{}/{}", kernel.set, kernel.computation), kernel.cost(program.data() + step.params).macs});
+      case StepKind::run:
+      case StepKind::run_tile: {
+        const KernelInfo& kernel = catalogue().kernels[*kernel_of(step)];
+        bool tiles = static_cast<StepKind>(step.kind) == StepKind::run_tile;
+        steps.push_back({fmt::format("{}/{}{}", kernel.set, kernel.computation, tiles ? ", in tiles" : ""),
+                         kernel.cost(program.data() + step.params).macs});
         break;
       }
+      case StepKind::nest:
+        steps.push_back({nest_text(*reinterpret_cast<const Nest*>(program.data() + step.params))});
+        break;
+      case StepKind::nest_end:
+        steps.push_back({"end of the nest"});
+        break;
+      case StepKind::load:
+        steps.push_back({fmt::format("load tile {}", step.kernel)});
+        break;
+      case StepKind::store:
+        steps.push_back({fmt::format("store tile {}", step.kernel)});
+        break;
+      case StepKind::wait:
+        steps.push_back({"wait"});
+        break;
       case StepKind::move:
         steps.push_back({"move"});
         break;

@@ -60,13 +60,13 @@ void add_steps(const BuiltProgram& program, const std::vector<BuiltNode>& nodes,
       if (o < 0 || length(n) <= length(static_cast<size_t>(o))) o = static_cast<int>(n);
     }
   for (size_t s = 0; s < steps.size(); ++s) {
-    if (owner[s] < 0 || steps[s]->kind != static_cast<uint8_t>(StepKind::run)) continue;
+    auto kernel = kernel_of(*steps[s]);
+    if (owner[s] < 0 || !kernel) continue;
     NodeFacts& node = facts[static_cast<size_t>(owner[s])];
-    uint32_t kernel = steps[s]->kernel & (step_walks_down - 1u);
-    Cost cost = catalogue().kernels[kernel].cost(program.bytes.data() + steps[s]->params);
+    Cost cost = catalogue().kernels[*kernel].cost(program.bytes.data() + steps[s]->params);
     node.macs += cost.macs;
     node.operations += cost.operations;
-    node.kernels.push_back(kernel);
+    node.kernels.push_back(*kernel);
   }
 }
 

@@ -80,9 +80,6 @@ std::vector<TensorBytes> read_inputs(const Options& options, const LoadedModel& 
       throw BadInput(fmt::format(
           "{} is not given: -i once for each input, in the model's order or as NAME=FILE, or for none at all", what));
   }
-  if (options.inputs.empty() && !ports.empty())
-    fmt::print(stderr, "linnet: no input is given (-i FILE): {} filled with zeros\n",
-               ports.size() == 1 ? "it is" : "all inputs are");
   return inputs;
 }
 
@@ -240,6 +237,9 @@ int run(const Options& options) {
   for (size_t i = 0; i < files.size(); ++i)
     if (!files[i].empty()) written.add(files[i], tensor_file_content(files[i], loaded.outputs()[i], result.outputs[i]));
   written.commit();
+  if (options.inputs.empty() && !inputs.empty())  // said of a run that was done: a refusal is one sentence
+    fmt::print(stderr, "linnet: no input is given (-i FILE): {} filled with zeros\n",
+               inputs.size() == 1 ? "it is" : "all inputs are");
   if (options.json)
     print_json(result_json(options, loaded, result, files));
   else

@@ -49,16 +49,16 @@ std::string array_text(const std::vector<uint8_t>& bytes) {
   return text;
 }
 
-std::string table_text(const std::vector<uint32_t>& kernels, uint32_t hash) {
+std::string table_text(const std::vector<uint32_t>& kernels, uint32_t hash, bool nests) {
   if (kernels.empty()) return "constexpr linnet::KernelTable kernels = {linnet::hash_seed, 0, nullptr, nullptr};\n";
   std::vector<std::string> types;
   for (uint32_t k : kernels) types.push_back(catalogue().kernels[k].type);
   return fmt::format(
-      "using Table = linnet::Kernels<\n    {}>;\n"
+      "using Table = linnet::{}<\n    {}>;\n"
       "static_assert(Table::table.hash == {:#010x}u,\n"
       "              \"the Program below was made for other kernels than this Linnet has: export it again\");\n"
       "constexpr linnet::KernelTable kernels = Table::table;\n",
-      fmt::join(types, ",\n    "), hash);
+      nests ? "TiledKernels" : "Kernels", fmt::join(types, ",\n    "), hash);
 }
 
 }  // namespace
@@ -91,6 +91,8 @@ Sources program_sources(const std::string& name, const LoadedModel& loaded, cons
     sources.kernels.push_back(catalogue().kernels[k].type);
     headers.insert(catalogue().kernels[k].header);
   }
+  bool nests = has_nests({program.data(), program.size()});
+  if (nests) headers.insert("linnet/engine/nest.h");
   std::string includes;
   for (std::string_view h : headers) includes += fmt::format("#include \"{}\"\n", h);
 
@@ -113,7 +115,7 @@ Sources program_sources(const std::string& name, const LoadedModel& loaded, cons
       "namespace {0} {{\n\n{3}\n"
       "alignas(16) const uint8_t program[{4}] = {{\n{5}\n}};\n\n"
       "}}  // namespace {0}\n",
-      name, one_line(file), includes, table_text(kernels, header.kernels_hash), program.size(), array_text(program));
+      name, one_line(file), includes, table_text(kernels, header.kernels_hash, nests), program.size(), array_text(program));
   sources.cmake = fmt::format(
       "# {0}, made by `linnet export` from {1}. In a firmware's CMakeLists.txt:\n"
       "#   set(LINNET_DEVICE_DIR <the folder device/ of Linnet>)\n"

@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "linnet/engine/nest.h"
+
 namespace linnet {
 namespace {
 
@@ -26,11 +28,8 @@ std::string kernel_line(const KernelInfo& kernel) {
   return fmt::format("{} {} {}\n", kernel.set, kernel.computation, kernel.params_version);
 }
 
-bool is_nest(const Step& step) {
-  return step.kind >= static_cast<uint8_t>(StepKind::nest) && step.kind <= static_cast<uint8_t>(StepKind::store);
-}
+StepKind kind_of(const Step& step) { return static_cast<StepKind>(step.kind); }
 
-bool is_run(const Step& step) { return step.kind == static_cast<uint8_t>(StepKind::run); }
 
 // Catalogue indices of the kernels named behind the Program, if they are.
 std::optional<std::vector<uint32_t>> named_kernels(Bytes file, uint32_t program_bytes) {
@@ -52,6 +51,10 @@ std::optional<std::vector<uint32_t>> named_kernels(Bytes file, uint32_t program_
   return kernels;
 }
 
+const TileOperand* tiles_of(Bytes program, const Nest& nest) {
+  return reinterpret_cast<const TileOperand*>(program.data() + nest.tables + nest.ranges * sizeof(TileRange));
+}
+
 void check(Bytes program, const KernelTable& table) {
   Where where;
   ProgramCheck check(program, table, 0);
@@ -71,6 +74,12 @@ SmallTable::SmallTable(std::vector<uint32_t> kernels) : kernels_(std::move(kerne
   table_.hash = kernels_hash(kernels_);
   table_.count = static_cast<uint32_t>(entries_.size());
   table_.kernels = entries_.data();
+  if (all.kernels->tiling) {
+    for (uint32_t k : kernels_) tiles_.push_back(all.kernels->tiling->kernels[k]);
+    tiling_ = *all.kernels->tiling;
+    tiling_.kernels = tiles_.data();
+    table_.tiling = &tiling_;
+  }
   build_table_ = all;
   build_table_.kernels = &table_;
   build_table_.facts = facts_.data();
@@ -80,16 +89,26 @@ void for_each_step(Bytes program, const std::function<void(const Step&)>& visit)
   const Header& header = header_of(program.data());
   const Step* step = reinterpret_cast<const Step*>(program.data() + header.code.offset);
   for (;; step = next_step(step)) {
-    if (is_nest(*step)) throw Error("the Program contains loop nests, which this command cannot look into yet");
     visit(*step);
-    if (step->kind == static_cast<uint8_t>(StepKind::end)) return;
+    if (kind_of(*step) == StepKind::end) return;
   }
+}
+
+std::optional<uint32_t> kernel_of(const Step& step) {
+  if (kind_of(step) != StepKind::run && kind_of(step) != StepKind::run_tile) return std::nullopt;
+  return step.kernel & (step_walks_down - 1u);
+}
+
+bool has_nests(Bytes program) {
+  bool found = false;
+  for_each_step(program, [&](const Step& step) { found = found || kind_of(step) == StepKind::nest; });
+  return found;
 }
 
 std::vector<uint32_t> kernels_used(Bytes program) {
   std::set<uint32_t> used;
   for_each_step(program, [&](const Step& step) {
-    if (is_run(step)) used.insert(step.kernel & (step_walks_down - 1u));
+    if (auto kernel = kernel_of(step)) used.insert(*kernel);
   });
   return {used.begin(), used.end()};
 }
@@ -98,8 +117,9 @@ std::vector<uint8_t> with_kernels(Bytes program, const std::vector<uint32_t>& ke
   std::vector<uint8_t> changed(program.begin(), program.begin() + header_of(program.data()).file_bytes);
   reinterpret_cast<Header*>(changed.data())->kernels_hash = hash;
   for_each_step({changed.data(), changed.size()}, [&](const Step& step) {
-    if (!is_run(step)) return;
-    auto found = std::find(kernels.begin(), kernels.end(), step.kernel & (step_walks_down - 1u));
+    auto kernel = kernel_of(step);
+    if (!kernel) return;
+    auto found = std::find(kernels.begin(), kernels.end(), *kernel);
     if (found == kernels.end()) throw Error("the Program uses a kernel that is to be left out");
     const_cast<Step&>(step).kernel = static_cast<uint16_t>((step.kernel & step_walks_down) | (found - kernels.begin()));
   });
@@ -112,17 +132,26 @@ uint32_t scratch_bytes(Bytes program, const KernelTable& table) {
   const StepOrigin* origins = reinterpret_cast<const StepOrigin*>(program.data() + header.origins.offset);
   std::map<uint32_t, std::map<uint32_t, uint32_t>> nodes;  // node -> offset -> bytes
   uint32_t index = 0, most = 0;
+  const Nest* nest = nullptr;
   for_each_step(program, [&](const Step& step) {
     uint32_t node = index < header.origins.count ? origins[index].subgraph * 65536u + origins[index].node : index;
     ++index;
+    if (kind_of(step) == StepKind::nest) nest = reinterpret_cast<const Nest*>(program.data() + step.params);
+    auto kernel = kernel_of(step);
+    int operands = step.operands - (kind_of(step) == StepKind::run_tile ? 1 : 0);
     Extent extents[max_operands] = {};
-    if (!is_run(step) || !check.check_kernel(step.kernel & (step_walks_down - 1u), step.params, extents, step.operands))
-      return;
-    for (uint32_t i = 0; i < step.operands; ++i) {
+    if (!kernel || !check.check_kernel(*kernel, step.params, extents, operands)) return;
+    for (int i = 0; i < operands; ++i) {
       const Operand& operand = operands_of(&step)[i];
-      if (operand.role != role_scratch || operand.region != region_arena) continue;
-      uint32_t& bytes = nodes[node][operand.offset];
-      bytes = std::max(bytes, extents[i].bytes);
+      if ((operand.role != role_scratch && operand.role != role_accumulator) || operand.region != region_arena) continue;
+      uint32_t offset = operand.offset, extent = extents[i].bytes;
+      if (operand.tile != 0) {
+        const TileOperand& tile = tiles_of(program, *nest)[operand.tile - 1];
+        offset = tile.place.offset;
+        if (tile.slots != 0) extent = tile.slots * (tile.slot_bytes + 4);  // each with its request
+      }
+      uint32_t& bytes = nodes[node][offset];
+      bytes = std::max(bytes, extent);
     }
   });
   for (const auto& [node, places] : nodes) {
@@ -162,9 +191,8 @@ std::vector<uint8_t> load_program_file(Bytes file) {
   std::vector<uint8_t> program(file.begin(), file.begin() + header.file_bytes);
   reinterpret_cast<Header*>(program.data())->kernels_hash = all.hash;
   for_each_step({program.data(), program.size()}, [&](const Step& step) {
-    if (!is_run(step)) return;
-    uint32_t kernel = (*kernels)[step.kernel & (step_walks_down - 1u)];
-    const_cast<Step&>(step).kernel = static_cast<uint16_t>((step.kernel & step_walks_down) | kernel);
+    auto kernel = kernel_of(step);
+    if (kernel) const_cast<Step&>(step).kernel = static_cast<uint16_t>((step.kernel & step_walks_down) | (*kernels)[*kernel]);
   });
   check({program.data(), program.size()}, all);
   return program;

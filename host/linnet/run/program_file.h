@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,13 +33,20 @@ class SmallTable {
   std::vector<uint32_t> kernels_;
   std::vector<KernelEntry> entries_;
   std::vector<KernelFacts> facts_;
+  std::vector<TileEntry> tiles_;
+  Tiling tiling_ = {};
   KernelTable table_;
   BuildTable build_table_;
 };
 
-// Calls `visit` for each step of a Program that has passed ProgramCheck, the final one included. Throws Error for loop
-// nests, which this version does not know how to walk.
+// Calls `visit` for each step of a Program that has passed ProgramCheck, the final one included; the body of a loop nest
+// once.
 void for_each_step(Bytes program, const std::function<void(const Step&)>& visit);
+
+// The kernel that a step runs, on a whole layer or on tiles; none for other steps.
+std::optional<uint32_t> kernel_of(const Step& step);
+
+bool has_nests(Bytes program);
 
 // The kernels (indices into the Program's table) that its steps use, ascending.
 std::vector<uint32_t> kernels_used(Bytes program);
