@@ -70,40 +70,6 @@ TEST_P(GoldenTest, EveryNodeAgrees) {
   }
 }
 
-// The device's Program and one that the host makes with constants left in the model are the same bytes in code and
-// parameters.
-TEST_P(GoldenTest, HostAndDeviceBuildTheSameProgram) {
-  Model model = open_model({file_.data(), file_.size()});
-  ProgramOptions options;
-  options.constants_in_model = true;
-  options.origins = false;
-  BuiltProgram program = build_program(model, catalogue().table, options);
-  GuardedMemory arena(program.arena_bytes_built());
-  Interpreter net;
-  ASSERT_TRUE(net.init(model, catalogue().table, arena.span()).ok());
-  EXPECT_EQ(std::vector<uint8_t>(net.program(), net.program() + program.header().file_bytes),
-            std::vector<uint8_t>(program.bytes.begin(), program.bytes.begin() + program.header().file_bytes));
-  EXPECT_EQ(net.arena_bytes(), program.arena_bytes_built());
-}
-
-// From nothing to a little more than enough, byte by byte: an error with a sensible number, then success for ever.
-TEST_P(GoldenTest, ArenaOfEverySize) {
-  Model model = open_model({file_.data(), file_.size()});
-  uint32_t need = build_program(model, catalogue().table).arena_bytes_built();
-  GuardedMemory memory(need + 64);
-  Interpreter net;
-  for (uint32_t size = 0; size <= need + 64; ++size) {
-    Status status = net.init(model, catalogue().table, memory.span().subspan(0, size));
-    ASSERT_EQ(status.ok(), size >= need) << size;
-    if (size >= need) continue;
-    ASSERT_EQ(status.code(), Code::out_of_memory);
-    ASSERT_GT(net.where().bytes, size);
-    ASSERT_LE(net.where().bytes, need);
-  }
-  ASSERT_TRUE(net.init(model, catalogue().table, memory.span().subspan(0, need)).ok());
-  EXPECT_TRUE(memory.intact());
-}
-
 const Golden goldens[] = {
     {"mlperf_tiny/kws_ref_model.tflite", "kws_ref_model", true},
     {"mlperf_tiny/vww_96_int8.tflite", "vww_96_int8", true},

@@ -55,7 +55,7 @@ TEST_P(SeanetTest, OutputsAgree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, SeanetTest,
-                         testing::Values("add", "conv", "leaky_relu", "pad", "quantize", "strided_slice", "sub", "transpose_conv"),
+                         testing::ValuesIn(test::seanet_operators),
                          [](const auto& param) { return std::string(param.param); });
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tests/support/run_model.h"
 
+#include <random>
+
 #include "linnet/run/catalogue.h"
 
 namespace linnet::test {
@@ -13,6 +15,22 @@ std::string refusal(const std::vector<uint8_t>& file) {
   }
   ADD_FAILURE() << "the model was not refused";
   return {};
+}
+
+std::vector<TensorBytes> random_inputs(const Model& model, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<TensorBytes> inputs;
+  for (int32_t index : model.subgraph(0).inputs()) {
+    Model::Tensor tensor = model.subgraph(0).tensor(static_cast<uint32_t>(index));
+    TensorBytes bytes(tensor.bytes());
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    for (size_t i = 0; tensor.type() == Type::float32 && i < bytes.size(); i += 4) {
+      float value = static_cast<float>(random() % 8192) / 4096 - 1;
+      std::memcpy(&bytes[i], &value, sizeof value);
+    }
+    inputs.push_back(std::move(bytes));
+  }
+  return inputs;
 }
 
 std::vector<TensorBytes> run_model(const std::vector<uint8_t>& file, const std::vector<TensorBytes>& inputs) {

@@ -15,6 +15,9 @@ namespace linnet::test {
 // filled with different bytes, at an odd address, between guard zones. Returns the outputs, or fails the test.
 std::vector<TensorBytes> run_model(const std::vector<uint8_t>& file, const std::vector<TensorBytes>& inputs);
 
+// Integers of the whole range, floats from -1 to 1; the same for a seed on every machine.
+std::vector<TensorBytes> random_inputs(const Model& model, uint32_t seed);
+
 // The message with which a model is refused; empty (and a test failure) if it is not.
 std::string refusal(const std::vector<uint8_t>& file);
 
