@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -85,6 +86,7 @@ NetworkResult run_network(const Board& board, const NetworkRequest& request) {
   run.firmware = request.firmware.empty() ? find_firmware("runner", board.name) : request.firmware;
   run.blobs = blobs_of(request);
   run.arguments = {"out=outputs", "runs=" + std::to_string(request.runs)};
+  if (request.want_program) run.arguments.push_back("program=program");
   if (request.arena_bytes) run.arguments.push_back("arena=" + std::to_string(*request.arena_bytes));
   run.working_directory = temporary.path();
   run.time_limit = request.time_limit;
@@ -117,6 +119,10 @@ NetworkResult run_network(const Board& board, const NetworkRequest& request) {
   result.stack_bytes = report.number("stack_bytes");
   result.outputs = read_outputs(temporary.path() / "outputs", request.output_bytes);
   result.node_crcs = std::move(report.crcs);
+  if (request.want_program) {
+    std::ifstream stream(temporary.path() / "program", std::ios::binary);
+    result.program.assign(std::istreambuf_iterator<char>(stream), {});
+  }
   return result;
 }
 

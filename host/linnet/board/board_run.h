@@ -32,6 +32,7 @@ struct NetworkRequest {
   std::optional<uint32_t> arena_bytes;       // else all of the board's free memory
   uint32_t runs = 1;                         // each with the same inputs and fresh state
   std::vector<NodeRecord> nodes;             // in order of end_step
+  bool want_program = false;                 // the Program as the board built it
   std::chrono::milliseconds time_limit{600'000};
   std::filesystem::path firmware;  // empty: the runner of the build or installation
 };
@@ -53,6 +54,7 @@ struct NetworkResult {
   uint32_t stack_bytes = 0;        // of an inference
   std::vector<std::vector<uint8_t>> outputs;
   std::vector<uint32_t> node_crcs;
+  std::vector<uint8_t> program;  // if it was wanted
 };
 
 // Throws Error where run_firmware does, when the runner is missing, when it faulted, or its report cannot be
