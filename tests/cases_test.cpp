@@ -765,6 +765,26 @@ TEST(BrokenFiles, CutAtAnyByteOrWithAnyByteChangedEndInAnErrorOrAnInference) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
 }
 
+// Scales as far apart as floats go: refused, or computed without anything undefined.
+TEST(BrokenFiles, WithExtremeScalesEndInAnErrorOrAnInference) {
+  int outcomes[3] = {};
+  for (Type type : all_types)
+    for (const test::OperatorNetwork& net : test::operator_networks(type, 1)) {
+      SCOPED_TRACE(net.name);
+      Model model = open_model(bytes_of(net.file));
+      for (uint32_t t = 0; t < model.subgraph(0).tensor_count(); ++t)
+        for (float scale : {1e-45f, 1e-38f, 1e-20f, 1e-6f, 1e6f, 1e20f, 3e38f}) {
+          File file = net.file;
+          for (const float& old : model.subgraph(0).tensor(t).scales())
+            graph::overwrite(file, static_cast<size_t>(reinterpret_cast<const uint8_t*>(&old) - net.file.data()), scale);
+          ++outcomes[static_cast<int>(survive(file, net.input))];
+        }
+    }
+  EXPECT_EQ(outcomes[static_cast<int>(Outcome::not_opened)], 0);
+  EXPECT_GT(outcomes[static_cast<int>(Outcome::not_built)], 100);
+  EXPECT_GT(outcomes[static_cast<int>(Outcome::ran)], 100);
+}
+
 TEST(BrokenFiles, WhoseShapesAskForMoreThanThereIsAreRefusedAtOnce) {
   auto start = std::chrono::steady_clock::now();
   for (int32_t huge : {1 << 12, 1 << 15, 1 << 20, 1 << 28, INT32_MAX})

@@ -481,6 +481,10 @@ inline Status Emitter::step(uint32_t computation, const void* params, uint32_t p
     if (n == max_operands) return LINNET_ERROR(unsupported, "the operator has too many operands");
     operands[n++] = scratch(bytes);
   }
+  // What `run` relies on. A Program that is built here runs without the check of one that comes in a file.
+  ExtentRoom room;
+  if (!b.writing() && !b.table_.kernels->kernels[kernel].check(static_cast<const uint8_t*>(params), params_bytes, room.clear(static_cast<int>(n)), static_cast<int>(n)))
+    return LINNET_ERROR(unsupported, "the operator's sizes or scales are beyond what its kernel can compute");
   for (uint32_t i = 0; i < n; ++i) b.use_operand(operands[i]);
   if (builder_has_hooks && !b.writing() && b.options_.on_step) b.options_.on_step(b.options_.context, {static_cast<uint16_t>(b.now_.position), kernel, params, operands, n});
   bool down = b.plan_ && b.plan_->step_walks_down(b.now_.run_steps);

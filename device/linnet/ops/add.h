@@ -114,7 +114,12 @@ struct IntOperator : Common<sign> {
   static constexpr TypeSignature types = {type, type, type};
   static Status infer(const Node& node) {
     LINNET_TRY(Common<sign>::infer(node));
-    return infer_quantized_pair(node, limits<T>::lowest, limits<T>::highest);
+    LINNET_TRY(infer_quantized_pair(node, limits<T>::lowest, limits<T>::highest));
+    IntParams p;
+    set_multipliers(p, node.input(0).scale(), node.input(1).scale(), node.output(0).scale(), Int<T>::left_shift);
+    if (!is_valid(p.output_multiplier))
+      return LINNET_ERROR(unsupported, "the output's scale is too small for those of the inputs");
+    return {};
   }
   static Status lower(const Node& node, Emitter& emitter) {
     TensorInfo a = node.input(0), b = node.input(1), out = node.output(0);

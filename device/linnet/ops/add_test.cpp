@@ -87,6 +87,12 @@ TEST(Add, RefusesWhatItCannotCompute) {
   a = m.input(Type::float32, {2, 3});
   m.output(m.add(a, a, {}, Activation::tanh));
   EXPECT_NE(test::refusal(m.write()).find("activation"), std::string::npos);
+  for (Type type : {Type::int8, Type::int16}) {
+    NetworkBuilder k(1);
+    a = k.input(type, {2, 3}, per_tensor(1));
+    k.output(k.add(a, a, per_tensor(1e-20f)));
+    EXPECT_NE(test::refusal(k.write()).find("too small"), std::string::npos);
+  }
 }
 
 }  // namespace
