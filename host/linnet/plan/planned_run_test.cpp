@@ -19,8 +19,10 @@ std::vector<uint8_t> random_network(uint64_t seed) {
   std::mt19937 random(static_cast<uint32_t>(seed));
   auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   graph::NetworkBuilder n(seed);
-  Type type = below(2) ? Type::int8 : Type::float32;
+  const Type types[] = {Type::float32, Type::int8, Type::int16};
+  Type type = types[below(3)];
   graph::Quantization scale = type == Type::int8 ? graph::per_tensor(0.05f, 3) : graph::Quantization{};
+  if (type == Type::int16) scale = graph::per_tensor(0.0004f);
   std::vector<int> tensors = {n.input(type, {1, 5, 5, 3}, scale)};
   if (below(3) == 0) tensors.push_back(n.input(type, {1, 5, 5, 3}, scale));
   std::vector<bool> used(tensors.size(), true);
@@ -120,6 +122,7 @@ TEST(PlannedRun, EqualsTheRunWithoutReuseOnRandomNetworks) {
     std::vector<TensorBytes> inputs = random_inputs(apart, seed);
     std::vector<TensorBytes> expected = run(apart, inputs, false);
     EXPECT_EQ(run(apart, inputs, true), expected);
+    EXPECT_EQ(run(build_program(model, table(), {.ignore_model_plan = true}), inputs, true), expected) << "placed greedily, as on a device";
     for (OrderPolicy order : {OrderPolicy::keep, OrderPolicy::best}) {
       NetworkOptions options;
       options.order = order;
