@@ -1,102 +1,109 @@
-// Fuzzes plans: the builder refuses a plan or the network computes with it what it computes without one, inside its arena.
-// The first byte chooses one of a few networks, the rest is the plan as it stands in a .tflite.
-#include <cstddef>
-#include <cstdint>
+// Fuzzes plans: the builder refuses a plan, or the network computes with it what it computes without one, inside its arena.
+// The first two bytes name one of networks.h, the rest is the plan as it stands in a .tflite.
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <vector>
+#include <map>
 
 #include "linnet/build/builder.h"
-#include "linnet_catalogue.h"
+#include "tests/fuzz/catalogue.h"
 #include "tests/fuzz/model_mutator.h"
 #include "tests/fuzz/networks.h"
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+#include "tests/fuzz/watched_memory.h"
 
 namespace {
 
 using namespace linnet;
 
-const BuildTable& table() { return Build<all::Kernels, all::Operators>::table; }
+constexpr size_t largest_plan = 2048, largest_arena = 4096, room = 4096;  // room: for the Program
+
+fuzz::WatchedMemory plan_bytes(largest_plan), arena(largest_arena + room);
 
 struct Case {
   std::vector<uint8_t> file;
   Model model;
-  std::vector<std::vector<uint8_t>> outputs;  // of two inferences without a plan
+  std::vector<uint8_t> outputs;  // of two inferences without a plan
 };
 
-constexpr size_t largest_arena = 16384;
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
 
-// Two inferences with inputs made up from their position; empty outputs if init refuses.
-std::vector<std::vector<uint8_t>> run(const Model& model, const BuildOptions& options, size_t arena_bytes) {
-  std::vector<std::vector<uint8_t>> outputs;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, 16, arena_bytes)) std::abort();
-  std::memset(memory, 0x5A, arena_bytes);
+// Small numbers whatever the type, others in the second inference.
+void fill_inputs(Interpreter& net, uint32_t round) {
+  for (uint32_t i = 0; i < net.input_count(); ++i) {
+    bool real = net.input(i).type() == Type::float32;
+    for (uint32_t b = 0; b < net.input(i).bytes(); ++b)
+      net.input(i).data<uint8_t>()[b] = static_cast<uint8_t>(real && b % 4 == 3 ? 0x3f : real && b % 4 == 2 ? b * 9 + round : b * 7 + round);
+    if (net.input(i).type() == Type::boolean) net.input(i).data<uint8_t>()[0] = static_cast<uint8_t>(round);
+  }
+}
+
+// Two inferences; nothing if init refuses.
+std::vector<uint8_t> run(const Model& model, const BuildOptions& options) {
+  std::vector<uint8_t> outputs;
+  arena.fill(0x5A);
   Interpreter net;
-  if (net.init(model, table(), Span<uint8_t>(static_cast<uint8_t*>(memory), arena_bytes), options).ok())
-    for (int round = 0; round < 2; ++round) {
-      for (uint32_t i = 0; i < net.input_count(); ++i)
-        for (uint32_t b = 0; b < net.input(i).bytes(); ++b)  // small numbers whatever the type
-          net.input(i).data<uint8_t>()[b] = net.input(i).type() == Type::float32 ? static_cast<uint8_t>(b % 4 == 3 ? 0x3f : b) : static_cast<uint8_t>(b * 7 + static_cast<uint32_t>(round));
-      if (!net.run().ok()) std::abort();
-      for (uint32_t i = 0; i < net.output_count(); ++i)
-        outputs.emplace_back(net.output(i).data<uint8_t>(), net.output(i).data<uint8_t>() + net.output(i).bytes());
-    }
-  std::free(memory);
+  if (!net.init(model, fuzz::build_table(), arena.open_all(), options).ok()) return outputs;
+  arena.close_middle(align_up(net.activation_bytes(), persistent_alignment), net.persistent_bytes());
+  for (uint32_t round = 0; round < 2; ++round) {
+    fill_inputs(net, round);
+    require(net.run().ok(), "an inference fails");
+    for (uint32_t i = 0; i < net.output_count(); ++i)
+      outputs.insert(outputs.end(), net.output(i).data<uint8_t>(), net.output(i).data<uint8_t>() + net.output(i).bytes());
+  }
   return outputs;
 }
 
-std::vector<Case>& cases() {
-  static std::vector<Case> all = [] {
-    std::vector<Case> made;
-    for (std::vector<uint8_t>& file : fuzz::small_networks()) {
-      Case& c = made.emplace_back();
-      c.file = std::move(file);
-      Where where;
-      if (!Model::open({c.file.data(), c.file.size()}, c.model, where).ok()) std::abort();
-    }
-    for (Case& c : made) {
-      c.outputs = run(c.model, {}, largest_arena);
-      if (c.outputs.empty()) std::abort();
-    }
-    return made;
-  }();
-  return all;
+std::map<uint16_t, Case> make_cases() {
+  std::map<uint16_t, Case> made;
+  for (fuzz::SmallNetwork& network : fuzz::small_networks()) {
+    auto [at, added] = made.emplace(network.number(), Case{});
+    Case& c = at->second;
+    c.file = std::move(network.file);
+    Where where;
+    require(added && Model::open({c.file.data(), c.file.size()}, c.model, where).ok(), network.name.c_str());
+    c.outputs = run(c.model, {});
+    require(!c.outputs.empty(), network.name.c_str());
+  }
+  return made;
+}
+const std::map<uint16_t, Case>& cases() {
+  static const auto made = new std::map(make_cases());
+  return *made;
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size < 1) return 0;
-  const Case& c = cases()[data[0] % cases().size()];
-  std::vector<uint32_t> words((size + 3) / 4);
-  std::memcpy(words.data(), data + 1, size - 1);
+  if (size < 2 || size - 2 > largest_plan) return 0;
+  auto found = cases().find(fuzz::load<uint16_t>(data));
+  if (found == cases().end()) return 0;
+  const Case& c = found->second;
   Plan plan;
-  if (!Plan::read({reinterpret_cast<const uint8_t*>(words.data()), size - 1}, plan).ok()) return 0;
-  if (plan.arena_bytes > largest_arena) return 0;
+  if (!Plan::read(plan_bytes.hold(data + 2, size - 2), plan).ok() || plan.arena_bytes > largest_arena) return 0;
   BuildOptions options;
   options.plan = &plan;
-  std::vector<std::vector<uint8_t>> outputs = run(c.model, options, 2 * largest_arena);
-  if (!outputs.empty() && outputs != c.outputs) std::abort();  // a plan was accepted that spoils the result
+  std::vector<uint8_t> outputs = run(c.model, options);
+  require(outputs.empty() || outputs == c.outputs, "a plan was accepted that spoils the result");
   return 0;
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  Random random{seed * 0x9e3779b97f4a7c15u + 1};
-  random(2);
-  if (size < 29 || random(10) == 0) return LLVMFuzzerMutate(data, size, max_size);
+  fuzz::Random random(seed);
+  if (size < 30 || random(12) == 0) return LLVMFuzzerMutate(data, size, max_size);
+  auto word = [&] { return data + 2 + 4 * random((size - 2) / 4); };
   for (uint32_t rounds = 1 + random(3); rounds; --rounds) {
-    uint8_t* word = data + 1 + 4 * random((size - 1) / 4);
-    uint32_t value;
-    std::memcpy(&value, word, 4);
-    switch (random(6)) {
-      case 0: value ^= 1u << random(32); break;
-      case 1: value = odd_number(random, value, size); break;
-      case 2: std::memcpy(&value, data + 1 + 4 * random((size - 1) / 4), 4); break;
-      default: value += 4 * (random(33) - 16); break;  // offsets a little to either side
+    uint8_t* at = word();
+    auto value = fuzz::load<uint32_t>(at);
+    switch (random(8)) {
+      case 0: fuzz::store(at, value ^ 1u << random(32)); break;
+      case 1: fuzz::store(at, fuzz::odd_word(random, value, size)); break;
+      case 2: fuzz::store(at, fuzz::load<uint32_t>(word())); break;  // where another one lies
+      case 3: fuzz::store(at, static_cast<uint16_t>(random(40))); break;
+      default: fuzz::store(at, value + (random(2) ? 8 : 1) * (random(33) - 16)); break;  // a little to either side
     }
-    std::memcpy(word, &value, 4);
   }
   return size;
 }

@@ -1,72 +1,96 @@
-// Fuzzes Programs: whatever the bytes, Interpreter::init refuses them or running them stays inside the arena (whose end
-// AddressSanitizer watches) and ends.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
+// Fuzzes Programs: whatever the bytes, Interpreter::init refuses them, or an inference stays inside the memory that the
+// Program has said it takes (AddressSanitizer watches the ends of each piece) and ends.
+#include <algorithm>
+#include <memory>
 
 #include "linnet/engine/interpreter.h"
-#include "linnet_catalogue.h"
-#include "tests/fuzz/model_mutator.h"
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+#include "linnet/storage/ram_device.h"
+#include "tests/fuzz/catalogue.h"
+#include "tests/fuzz/kernel_numbers.h"
+#include "tests/fuzz/program_mutator.h"
+#include "tests/fuzz/watched_memory.h"
 
 namespace {
 
 using namespace linnet;
 
-template <class L>
-struct TableOf;
-template <class... K>
-struct TableOf<List<K...>> : Kernels<K...> {};
+// Memory bounds the work that hostile parameters can ask of a step; `most_work` and `most_steps` bound that of all.
+constexpr size_t largest_program = 6144, arena_bytes = 3072, caller_bytes = 256;
+constexpr uint64_t most_work = 300000;
+constexpr int most_steps = 300;
 
-const KernelTable& table() { return TableOf<all::Kernels>::table; }
+fuzz::WatchedMemory program(largest_program), arena(arena_bytes), arena2(512), model(4096), storage(6144);
 
-constexpr size_t arena_bytes = 2048;  // more would let hostile parameters ask for minutes of work
-constexpr size_t hash_at = offsetof(Header, kernels_hash);
-
-struct Aligned {
-  explicit Aligned(size_t bytes) {
-    if (posix_memalign(&memory, 16, bytes ? bytes : 1)) std::abort();
+// One piece of memory for each input and output that the caller owns. False if a Program asks for more than there is.
+bool bind(Interpreter& net) {
+  static std::vector<std::unique_ptr<fuzz::WatchedMemory>> pieces;
+  size_t used = 0;
+  auto piece = [&](const Tensor& tensor) -> uint8_t* {
+    if (tensor.bytes() > caller_bytes || used == 2 * max_caller_regions) return nullptr;
+    if (used == pieces.size()) pieces.push_back(std::make_unique<fuzz::WatchedMemory>(caller_bytes));
+    return pieces[used++]->open(tensor.bytes()).data();
+  };
+  for (uint32_t i = 0; i < net.input_count(); ++i) {
+    uint8_t* data = piece(net.input(i));
+    if (!data) return false;
+    (void)net.bind_input(i, data, net.input(i).bytes());  // refused where the arena holds it
   }
-  ~Aligned() { std::free(memory); }
-  void* memory = nullptr;
-};
+  for (uint32_t i = 0; i < net.output_count(); ++i) {
+    uint8_t* data = piece(net.output(i));
+    if (!data) return false;
+    (void)net.bind_output(i, data, net.output(i).bytes());
+  }
+  return true;
+}
+
+// Reads and writes what a user may read and write.
+void fill(const Tensor& tensor, uint8_t value) { std::memset(tensor.data<uint8_t>(), value, tensor.bytes()); }
+uint32_t sum(const Tensor& tensor) {
+  uint32_t total = static_cast<uint32_t>(tensor.dims().size());
+  for (uint32_t i = 0; i < tensor.bytes(); ++i) total += tensor.data<uint8_t>()[i];
+  return total;
+}
+
+const fuzz::Kernels& kernels() {
+  static const fuzz::Kernels numbered = fuzz::numbered_kernels();
+  return numbered;
+}
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Aligned program(size), arena(arena_bytes);
-  if (size) std::memcpy(program.memory, data, size);
-  std::memset(arena.memory, 0x5A, arena_bytes);
-  // Kernels come and go; the corpus stays useful because the hash is put right here.
-  if (size >= sizeof(Header)) std::memcpy(static_cast<uint8_t*>(program.memory) + hash_at, &table().hash, 4);
-  static uint8_t callers[max_caller_regions][64];
+  if (size < sizeof(Header) || size > largest_program) return 0;
+  Bytes bytes = program.hold(data, size);
+  const Header& header = header_of(bytes.data());
+  if (header.storage_bytes > storage.capacity()) return 0;
+  Resources resources;
+  resources.arena2 = arena2.open(std::min<size_t>(header.arena2_bytes, arena2.capacity()));
+  resources.model = model.open(std::min<size_t>(header.model_bytes, model.capacity()));
+  RamDevice device(storage.open(header.storage_bytes));
+  resources.storage = &device.device();
   Interpreter net;
-  Status status = net.init({static_cast<uint8_t*>(program.memory), size}, table(), {static_cast<uint8_t*>(arena.memory), arena_bytes});
-  if (!status.ok()) return 0;
-  for (uint32_t i = 0; i < net.input_count() && i < max_caller_regions; ++i) (void)net.bind_input(i, callers[i], net.input(i).bytes());
-  for (int step = 0; step < 200; ++step)
-    if (net.step() != Progress::more) break;
+  if (!net.init(bytes, *kernels().table, arena.open_all(), resources).ok()) return 0;
+  if (fuzz::work_of(bytes.data(), kernels(), most_steps) > most_work) return 0;
+  arena.close_middle(align_up(net.activation_bytes(), persistent_alignment), net.persistent_bytes());
+  if (!bind(net)) return 0;
+  for (uint32_t i = 0; i < net.input_count(); ++i)
+    if (net.input(i).data<uint8_t>()) fill(net.input(i), static_cast<uint8_t>(0x3E + i));
+  int step = 0;
+  while (step < most_steps && net.step() == Progress::more) ++step;
   net.cancel();
+  volatile uint32_t total = 0;
+  for (uint32_t i = 0; i < net.output_count(); ++i)
+    if (net.output(i).data<uint8_t>()) total = total + sum(net.output(i));
+  net.reset();
   return 0;
 }
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
-  Random random{seed * 0x9e3779b97f4a7c15u + 1};
-  random(2);
-  if (size < sizeof(Header) || random(10) == 0) return LLVMFuzzerMutate(data, size, max_size);
-  for (uint32_t rounds = 1 + random(3); rounds; --rounds) {
-    uint8_t* word = data + 4 * random(size / 4);
-    uint32_t value;
-    std::memcpy(&value, word, 4);
-    switch (random(5)) {
-      case 0: data[random(size)] = static_cast<uint8_t>(random(32)); continue;  // a kind, region, role or count
-      case 1: std::memcpy(word, data + 4 * random(size / 4), 4); continue;
-      case 2: value = static_cast<uint32_t>(size) - random(64); break;
-      default: value = odd_number(random, value, size);
-    }
-    std::memcpy(word, &value, 4);
-  }
-  return size;
+  static const std::vector<uint16_t> numbers = [] {
+    std::vector<uint16_t> known;
+    for (uint32_t k = 0; k < fuzz::kernel_numbers; ++k)
+      if (kernels().table->kernels[k].run) known.push_back(static_cast<uint16_t>(k));
+    return known;
+  }();
+  return fuzz::ProgramMutator(data, size, max_size, seed, numbers).run();
 }

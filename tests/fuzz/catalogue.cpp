@@ -1,0 +1,98 @@
+#include "tests/fuzz/catalogue.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+
+#include "linnet/build/builder.h"
+#include "linnet/engine/nest.h"
+#include "linnet_catalogue.h"
+#include "tests/fuzz/kernel_numbers.h"
+
+namespace linnet::fuzz {
+namespace {
+
+template <class K>
+Cost cost_of(const void* params) {
+  return K::Computation::cost(*static_cast<const detail::Params<K>*>(params));
+}
+
+template <class L>
+struct Listed;
+template <class... K>
+struct Listed<List<K...>> {
+  static constexpr const KernelTable& table = TiledKernels<K...>::table;
+  static constexpr CostFunction costs[] = {&cost_of<K>...};
+  static constexpr uint16_t numbers[] = {kernel_number(K::set, K::Computation::name)...};
+};
+using All = Listed<all::Kernels>;
+
+bool refuse(const uint8_t*, uint32_t, Extent*, int) { return false; }
+
+// A big table with few kernels in it.
+struct Numbered {
+  KernelEntry kernels[kernel_numbers];
+  TileEntry tiles[kernel_numbers];
+  CostFunction costs[kernel_numbers];
+  Tiling tiling = make_tiling(tiles);
+  KernelTable table = {numbered_hash, kernel_numbers, kernels, &tiling};
+
+  Numbered() {
+    std::fill(std::begin(kernels), std::end(kernels), KernelEntry{nullptr, &refuse});
+    for (uint32_t k = 0; k < All::table.count; ++k) {
+      uint32_t number = All::numbers[k];
+      if (kernels[number].run) {
+        std::fputs("two kernels have the same number: change the arithmetic of kernel_numbers.h, write the seeds anew\n", stderr);
+        std::abort();
+      }
+      kernels[number] = All::table.kernels[k];
+      tiles[number] = All::table.tiling->kernels[k];
+      costs[number] = All::costs[k];
+    }
+  }
+};
+
+}  // namespace
+
+const BuildTable& build_table() {
+  static const BuildTable tiled = [] {
+    BuildTable t = Build<all::Kernels, all::Operators>::table;
+    t.kernels = &All::table;
+    return t;
+  }();
+  return tiled;
+}
+
+Kernels all_kernels() { return {&All::table, All::costs}; }
+
+Kernels numbered_kernels() {
+  static const auto* numbered = new Numbered;
+  return {&numbered->table, numbered->costs};
+}
+
+uint64_t work_of(const uint8_t* program, const Kernels& kernels, uint64_t most_rounds) {
+  uint64_t work = 0, rounds = 1;
+  const Step* step = reinterpret_cast<const Step*>(program + header_of(program).code.offset);
+  for (; static_cast<StepKind>(step->kind) != StepKind::end; step = next_step(step)) {
+    switch (static_cast<StepKind>(step->kind)) {
+      case StepKind::nest: {
+        const Nest& nest = *reinterpret_cast<const Nest*>(program + step->params);
+        for (int i = 0; i < nest.depth; ++i) rounds *= nest.trips[i];
+        rounds = std::min(rounds, most_rounds);
+        break;
+      }
+      case StepKind::nest_end: rounds = 1; break;
+      case StepKind::run:
+      case StepKind::run_tile: {
+        Cost cost = kernels.costs[step->kernel & (step_walks_down - 1u)](program + step->params);
+        work += rounds * (cost.macs + cost.operations);
+        break;
+      }
+      default: break;
+    }
+  }
+  return work;
+}
+
+}  // namespace linnet::fuzz
