@@ -9,6 +9,7 @@ build="$(cd "${1:?usage: run.sh BUILD [SECONDS] [NAME..]}" && pwd)"
 seconds="${2:-60}"
 shift $(($# < 2 ? $# : 2))
 found="$build/found"
+export UBSAN_OPTIONS=print_stacktrace=1
 
 fuzzers=("$@")
 if [ ${#fuzzers[@]} -eq 0 ]; then
