@@ -48,7 +48,10 @@ class ProgramCheck {
   // only read needs no alignment above 4: .tflite files have 64-bit constants so.
   bool covers(const Operand& operand, uint32_t bytes, uint32_t alignment, bool written) const {
     uint32_t size = region_bytes(operand.region, written), misaligned = operand.offset & (alignment - 1);
-    return (misaligned == 0 || (misaligned == 4 && !written)) && operand.offset <= size && bytes <= size - operand.offset;
+    if (misaligned != 0 && (misaligned != 4 || written)) return false;
+    if (operand.offset < size && bytes - 1 < size - operand.offset) return true;
+    // Even of nothing the engine takes the address: the region must be there.
+    return bytes == 0 && operand.offset <= size && operand.region < region_caller + header_.caller_buffers;
   }
 
   const KernelTable& table() const { return table_; }

@@ -162,6 +162,17 @@ TEST_F(InterpreterTest, BindRefusesTensorsThatTheArenaOwns) {
   EXPECT_EQ(net_.bind_input(0, x, 16).code(), Code::invalid_call);
 }
 
+// The engine looks up the address of a region before it knows how many bytes are asked of it.
+TEST_F(InterpreterTest, NothingInARegionThatIsNotThereIsRefused) {
+  for (int region : {int{region_caller}, region_caller + 3, 255}) {
+    std::vector<uint8_t> program = program_.bytes;
+    Port& port = *reinterpret_cast<Port*>(program.data() + program_.header().inputs.offset);
+    port.place = {0, static_cast<uint8_t>(region), role_in, 0};
+    port.bytes = 0;
+    EXPECT_EQ(net_.init({program.data(), program.size()}, *table().kernels, arena_.span()).code(), Code::malformed) << region;
+  }
+}
+
 // A Program is as hostile as a model: cut at every byte and with random bytes changed it is refused, or runs inside its
 // arena (under AddressSanitizer and between guard zones).
 TEST_F(InterpreterTest, DamagedProgramsNeverLeaveTheArena) {
