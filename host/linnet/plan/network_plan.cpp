@@ -277,6 +277,8 @@ NetworkPlan plan_network(const Model& model, const BuildTable& table, const Netw
   return result;
 }
 
+OrderProblem order_problem(const Model& model, const BuildTable& table) { return order_graph(model, record(model, table)).problem; }
+
 std::vector<uint8_t> NetworkPlan::plan_file() const {
   std::vector<uint32_t> words = {Plan::magic,
                                  Plan::version,

@@ -54,6 +54,9 @@ struct NetworkPlan {
 // and, when a Program is built from it, the builder's own).
 NetworkPlan plan_network(const Model& model, const BuildTable& table, const NetworkOptions& options = {});
 
+// The order problem of a network that calls no subgraphs, as plan_network solves it.
+OrderProblem order_problem(const Model& model, const BuildTable& table);
+
 // The planned .tflite: operators in the planned order, "linnet.plan", and "OfflineMemoryAllocation" for TFLM from a second
 // placement without any overlap (offsets multiples of 16; -1 for what TFLM places itself).
 std::vector<uint8_t> planned_model(const NetworkPlan& plan, const BuildTable& table, const Limits& limits = {});
