@@ -47,11 +47,17 @@ class ProgramCheck {
   // Whether `bytes` from the operand's place lie in its region, aligned, and may be written where that is asked. What is
   // only read needs no alignment above 4: .tflite files have 64-bit constants so.
   bool covers(const Operand& operand, uint32_t bytes, uint32_t alignment, bool written) const {
-    uint32_t size = region_bytes(operand.region, written), misaligned = operand.offset & (alignment - 1);
+    uint32_t size = region_bytes(operand.region, written, alignment), misaligned = operand.offset & (alignment - 1);
     if (misaligned != 0 && (misaligned != 4 || written)) return false;
     if (operand.offset < size && bytes - 1 < size - operand.offset) return true;
     // Even of nothing the engine takes the address: the region must be there.
     return bytes == 0 && operand.offset <= size && operand.region < region_caller + header_.caller_buffers;
+  }
+
+  // Of the memory that a caller must give for a port.
+  __attribute__((noinline)) static uint32_t alignment_of(const Port& port) {
+    uint32_t bytes = element_bytes(static_cast<Type>(port.type));
+    return bytes ? bytes : 1;
   }
 
   const KernelTable& table() const { return table_; }
@@ -99,33 +105,46 @@ class ProgramCheck {
   Status check_ports(const Slice& slice) const {
     const Port* ports = ports_of(file_.data(), slice);
     bool input = &slice == &header_.inputs;
-    for (uint32_t i = 0; i < slice.count; ++i)
-      if (ports[i].rank > 6 || !covers(ports[i].place, ports[i].bytes, 1, input && ports[i].place.region < region_caller))
+    for (uint32_t i = 0; i < slice.count; ++i) {
+      bool caller = ports[i].place.region >= region_caller;
+      if (ports[i].rank > 6 || !covers(ports[i].place, ports[i].bytes, 1, input && !caller) || (caller && !is_whole_buffer(ports[i])))
         return LINNET_ERROR(malformed, "an input or output lies outside its region");
+    }
     return {};
+  }
+  // What a caller owns is one tensor. Where several ports show it (an input that is an output) it is the same for all, as
+  // the caller may bind any of them last.
+  __attribute__((noinline)) bool is_whole_buffer(const Port& port) const {
+    return port.place.offset == 0 && is_alike(port, port_in(header_.inputs, port.place.region)) &&
+           is_alike(port, port_in(header_.outputs, port.place.region));
+  }
+  static bool is_alike(const Port& port, const Port* other) {
+    return !other || (other->bytes == port.bytes && alignment_of(*other) == alignment_of(port));
   }
 
   // Size of a region as far as an operand may rely on it; 0 where it may not be used in this way.
-  uint32_t region_bytes(uint8_t region, bool written) const {
+  uint32_t region_bytes(uint8_t region, bool written, uint32_t alignment) const {
     switch (region) {
       case region_arena: return header_.arena_bytes;
       case region_arena2: return header_.arena2_bytes;
       case region_persistent: return header_.persistent_bytes;
       case region_program: return written ? 0 : header_.file_bytes;
       case region_model: return written ? 0 : header_.model_bytes;
-      default: return region < region_caller ? 0 : caller_bytes(region, written);
+      default: return region < region_caller ? 0 : caller_bytes(region, written, alignment);
     }
   }
-  uint32_t caller_bytes(uint8_t region, bool written) const {
+  __attribute__((noinline)) uint32_t caller_bytes(uint8_t region, bool written, uint32_t alignment) const {
     if (region - region_caller >= header_.caller_buffers) return 0;
-    uint32_t bytes = written ? 0 : bytes_of_port(header_.inputs, region);
-    return bytes ? bytes : bytes_of_port(header_.outputs, region);
+    const Port* port = written ? nullptr : port_in(header_.inputs, region);
+    if (!port) port = port_in(header_.outputs, region);
+    if (!written && alignment > 4) alignment = 4;
+    return port && alignment <= alignment_of(*port) ? port->bytes : 0;
   }
-  uint32_t bytes_of_port(const Slice& slice, uint8_t region) const {
+  __attribute__((noinline)) const Port* port_in(const Slice& slice, uint8_t region) const {
     const Port* ports = ports_of(file_.data(), slice);
     for (uint32_t i = 0; i < slice.count; ++i)
-      if (ports[i].place.region == region) return ports[i].bytes;
-    return 0;
+      if (ports[i].place.region == region) return ports + i;
+    return nullptr;
   }
 
   Status check_code(Where& where) {

@@ -220,9 +220,8 @@ inline Status Interpreter::bind(const Slice& slice, uint32_t i, void* data, uint
   const Port& port = ports_of(program(), slice)[i];
   if (port.place.region < region_caller)
     return LINNET_ERROR(invalid_call, "the network was built with this tensor in the arena, not in the caller's memory");
-  uint32_t alignment = element_bytes(static_cast<Type>(port.type));
   if (bytes != port.bytes) return LINNET_ERROR(invalid_call, "the buffer has another size than the tensor");
-  if (alignment > 1 && (reinterpret_cast<uintptr_t>(data) & (alignment - 1)) != 0)
+  if ((reinterpret_cast<uintptr_t>(data) & (ProgramCheck::alignment_of(port) - 1)) != 0)
     return LINNET_ERROR(invalid_call, "the buffer must be aligned to the size of the tensor's elements");
   bases_[port.place.region] = static_cast<uint8_t*>(data);
   return {};

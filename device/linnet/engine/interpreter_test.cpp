@@ -173,6 +173,54 @@ TEST_F(InterpreterTest, NothingInARegionThatIsNotThereIsRefused) {
   }
 }
 
+class HostilePorts : public InterpreterTest {
+ protected:
+  HostilePorts() {
+    ProgramOptions options;
+    options.caller_inputs = options.caller_outputs = true;
+    owned_ = build_program(model_, table(), options);
+  }
+  Port& input() { return reinterpret_cast<Port*>(owned_.bytes.data() + owned_.header().inputs.offset)[0]; }
+  Port& output() { return reinterpret_cast<Port*>(owned_.bytes.data() + owned_.header().outputs.offset)[0]; }
+  void drop_steps() {  // what they ask of the buffers is another matter
+    auto* header = reinterpret_cast<Header*>(owned_.bytes.data());
+    header->origins.count = 0;
+    *reinterpret_cast<Step*>(owned_.bytes.data() + header->code.offset) = {static_cast<uint8_t>(StepKind::end), 0, 0, 0};
+  }
+  bool loads() { return net_.init({owned_.bytes.data(), owned_.bytes.size()}, *table().kernels, arena_.span()).ok(); }
+
+  BuiltProgram owned_;
+};
+
+TEST_F(HostilePorts, WhatACallerOwnsIsOneTensor) {
+  drop_steps();
+  Port good = output();
+  output().place.region = input().place.region;
+  EXPECT_TRUE(loads()) << "an input may be an output";
+  output().bytes = 8;
+  EXPECT_FALSE(loads()) << "the caller may bind the smaller one last";
+  output() = good;
+  input().bytes = 8;
+  EXPECT_TRUE(loads());
+  input().place.offset = 4;
+  EXPECT_FALSE(loads()) << "the caller's buffer begins with the tensor";
+}
+
+TEST_F(HostilePorts, ACallersBufferIsAlignedToItsTensorsElementsAndNoMore) {
+  input().type = static_cast<uint8_t>(Type::int8);  // floats are read there
+  EXPECT_FALSE(loads());
+}
+
+// Nobody need produce a tensor without elements.
+TEST_F(InterpreterTest, AnEmptyOutputIsThereInEveryProgram) {
+  NetworkBuilder n(1);
+  n.output(n.relu(n.input(Type::float32, {1, 4})));
+  n.output(n.add({.type = Type::int8, .shape = {0}}));
+  auto outputs = test::run_model(n.write(), {to_bytes(values)});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_TRUE(outputs[1].empty());
+}
+
 // A Program is as hostile as a model: cut at every byte and with random bytes changed it is refused, or runs inside its
 // arena (under AddressSanitizer and between guard zones).
 TEST_F(InterpreterTest, DamagedProgramsNeverLeaveTheArena) {

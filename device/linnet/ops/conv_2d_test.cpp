@@ -150,6 +150,17 @@ TEST(Conv2D, RefusesWhatItDoesNotCover) {
   EXPECT_NE(message([](NetworkBuilder& n, int) { n.last_operator().version = 9; }).find("version"), std::string::npos);
 }
 
+// The steps between taps are never taken where there is one tap; they must not overflow either.
+TEST(Conv2D, OneTapMayHaveAnyDilation) {
+  auto output = [](std::array<int, 2> dilation) {
+    NetworkBuilder n(2);
+    int x = n.input(Type::int8, {1, 1, 300, 200}, per_tensor(0.1f));
+    n.output(n.conv_2d(x, {.channels = 1, .kernel = {1, 1}, .dilation = dilation, .padding = graph::Padding::valid}));
+    return test::run_model(n.write(), {n.random_input(x)});
+  };
+  EXPECT_EQ(output({65535, 65535}), output({1, 1}));
+}
+
 // No parameters that `check` lets through may make a kernel leave the bytes that it names or overflow: here it refuses.
 TEST(Conv2D, CheckRefusesHostileParameters) {
   using C = ops::conv_2d::Int8;

@@ -107,7 +107,8 @@ struct Pool {
     for_each_row(box, call.direction, [&](int32_t b, int32_t oy, int32_t ox) {
       int32_t iy, ix;
       Range rows = inside_taps(p.y, oy, {0, p.y.filter}, iy), columns = inside_taps(p.x, ox, {0, p.x.filter}, ix);
-      int32_t height = rows.count(), width = columns.count(), count = max_of(height * width, 1);
+      int32_t width = columns.count(), height = width == 0 ? 0 : rows.count();  // else the coordinates may be anywhere
+      int32_t count = max_of(height * width, 1);
       T* to = out.at(b, oy, ox, box.lo[axis_c]);
       for (int32_t i = 0; i < channels; ++i) {
         int32_t c = up ? i : channels - 1 - i;

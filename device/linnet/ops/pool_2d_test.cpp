@@ -1,6 +1,7 @@
 #include "linnet/ops/pool_2d.h"
 
 #include "linnet/graph/network_builder.h"
+#include "linnet/kernels/table.h"
 #include "tests/support/block_check.h"
 #include "tests/support/lag_check.h"
 #include "tests/support/run_model.h"
@@ -67,6 +68,20 @@ TEST(Pool2D, BlocksBatchesAndOverlapGiveTheSameBits) {
     check<ops::pool_2d::AverageInt<int16_t>>(Type::int16, true, spec);
     check<ops::pool_2d::MaxInt<int16_t>>(Type::int16, false, spec);
   }
+}
+
+// A Program may have windows that lie far outside the input: nothing is read there, and no position there overflows.
+TEST(Pool2D, WindowsOutsideTheInputSeeNothing) {
+  using C = ops::pool_2d::MaxInt<int8_t>;
+  C::Params p = {1, 8, {1, 1, 1, 1, 1, 0}, {1, 8192, 1, UINT16_MAX, 1, 0}, {-128, 127}};
+  Extent extents[2];
+  ASSERT_TRUE(C::check(p, extents, 2));
+  std::vector<int8_t> in(extents[0].bytes, 5), out(extents[1].bytes);
+  void* data[] = {in.data(), out.data()};
+  detail::run_kernel<C>(data, &p, nullptr, Direction::up);
+  std::vector<int8_t> expected(out.size(), -128);
+  std::fill_n(expected.begin(), 8, int8_t{5});
+  EXPECT_EQ(out, expected);
 }
 
 TEST(Pool2D, RefusesHostileWindows) {

@@ -87,7 +87,8 @@ struct Int8 : Rows<int8_t, To, IntParams, Int8<To>> {
   static constexpr const char* name = sizeof(To) == 1 ? "softmax.int8" : "softmax.int8.int16";
   static constexpr uint32_t params_version = 1;
   static bool check(const IntParams& p, Extent* extents, int operands) {
-    return Rows<int8_t, To, IntParams, Int8>::check(p, extents, operands) && is_valid(p.multiplier);
+    // the largest input must count, so that the sum is not 0
+    return Rows<int8_t, To, IntParams, Int8>::check(p, extents, operands) && is_valid(p.multiplier) && p.diff_min <= 0;
   }
   static int32_t exponential(int32_t diff, const IntParams& p) {
     if (diff < p.diff_min) return 0;

@@ -84,5 +84,14 @@ TEST(Softmax, RefusesWhatItCannotCompute) {
   EXPECT_NE(test::refusal(network(Type::int8, Type::int8, {4}, 1e-9f)).find("out of range"), std::string::npos);
 }
 
+TEST(Softmax, CheckRefusesWhatWouldMakeTheSumNothing) {
+  ops::softmax::IntParams p = {{{1, 1, 1, 4}}, {1 << 30, 1}, 0};
+  Extent extents[2];
+  EXPECT_TRUE(ops::softmax::Int8<int16_t>::check(p, extents, 2));
+  p.diff_min = 1;  // not even the largest input counts
+  EXPECT_FALSE(ops::softmax::Int8<int16_t>::check(p, extents, 2));
+  EXPECT_FALSE(ops::softmax::Int8<int8_t>::check(p, extents, 2));
+}
+
 }  // namespace
 }  // namespace linnet

@@ -78,7 +78,9 @@ struct Float {
   static void whole(const Params& p, Block& block, View* views) { whole_layer(p, block, views); }
   static Box window(const Params& p, int operand, const Block& block) { return window_of(p, operand, block); }
   static Cost cost(const Params& p) {
-    return {static_cast<uint64_t>(p.batches) * static_cast<uint64_t>(p.units) * static_cast<uint64_t>(p.rank) * static_cast<uint64_t>(p.inputs + p.memory), 0};
+    return {static_cast<uint64_t>(p.batches) * static_cast<uint64_t>(p.units) * static_cast<uint64_t>(p.rank) *
+                (static_cast<uint64_t>(p.inputs) + static_cast<uint64_t>(p.memory)),
+            0};
   }
   static Lag lag(const Params&, int, int) { return {}; }
 
@@ -127,7 +129,7 @@ struct Int {
   static Box window(const Params& p, int operand, const Block& block) { return window_of(p, operand, block); }
   static Cost cost(const Params& p) {
     uint64_t units = static_cast<uint64_t>(p.batches) * static_cast<uint64_t>(p.units), filters = units * static_cast<uint64_t>(p.rank);
-    return {filters * static_cast<uint64_t>(p.inputs + p.memory), filters + units};
+    return {filters * (static_cast<uint64_t>(p.inputs) + static_cast<uint64_t>(p.memory)), filters + units};
   }
   static Lag lag(const Params&, int, int) { return {}; }
 

@@ -106,6 +106,11 @@ TEST(Svdf, BatchesAreIndependent) {
   }
 }
 
+TEST(Svdf, CostsOfTheLargestSizes) {
+  constexpr int32_t large = 2000000000;
+  EXPECT_EQ(ops::svdf::Float::cost({{1, large, 1, 1, large}, 0, 0}).macs, 2 * uint64_t{large});
+}
+
 TEST(Svdf, RefusesWhatItCannotDo) {
   auto refused = [](auto change) {
     NetworkBuilder n;

@@ -76,7 +76,7 @@ inline Box window_of(const Shape& s, int operand, const Block& block) {
 
 inline Cost cost_of(const Shape& s) {
   uint64_t results = static_cast<uint64_t>(s.batches) * static_cast<uint64_t>(s.steps) * static_cast<uint64_t>(s.units);
-  return {4 * results * static_cast<uint64_t>(s.inputs + s.units), 9 * results};
+  return {4 * results * (static_cast<uint64_t>(s.inputs) + static_cast<uint64_t>(s.units)), 9 * results};
 }
 
 // What the arithmetic types share. A: activations; W: weights; B: biases; C: cell; F: the arithmetic, with

@@ -140,6 +140,11 @@ TEST(Lstm, StateCarriesOver) {
   }
 }
 
+TEST(Lstm, CostsOfTheLargestSizes) {
+  ops::unidirectional_sequence_lstm::FloatParams p = {{1, 1, INT32_MAX, 1, 0}, 0};
+  EXPECT_EQ(ops::unidirectional_sequence_lstm::Float::cost(p).macs, 4 * (uint64_t{INT32_MAX} + 1));
+}
+
 TEST(Lstm, RefusesWhatItCannotDo) {
   auto refused = [](auto change) {
     NetworkBuilder n;

@@ -45,10 +45,11 @@ class WindowWalk {
       : block_(call.block), axes_{&y, &x}, taps_(taps), up_(call.direction == Direction::up), rows_per_tap_(steps.input[0]),
         input_c_(input_c), filter_b_(filter_b), filter_c_(filter_c) {
     const View &in = block_.views[sum_input], &f = block_.views[sum_filter];
-    column_step = in.stride[2] * steps.input[1];
-    row_step_ = in.stride[1] * rows_per_tap_;
-    filter_row_step = f.stride[1] * steps.tap[0];
-    filter_column_step = f.stride[2] * steps.tap[1];
+    // A step that leads out of the input or the filter is only added after the last tap, but may be any number.
+    column_step = wrapping_mul(in.stride[2], steps.input[1]);
+    row_step_ = wrapping_mul(in.stride[1], rows_per_tap_);
+    filter_row_step = wrapping_mul(f.stride[1], steps.tap[0]);
+    filter_column_step = wrapping_mul(f.stride[2], steps.tap[1]);
     for (int axis = axis_b; axis <= axis_x; ++axis) at_[axis] = first(axis);
     at_[axis_x] -= up_ ? 1 : -1;
   }
@@ -81,10 +82,10 @@ class WindowWalk {
   int32_t first_row() const { return first_row_; }
   // From an input offset to that of the next tap's row; `row` is the row within a rolling buffer.
   void next_row(int32_t& offset, int32_t& row) const {
-    offset += row_step_;
+    offset = wrapping_add(offset, row_step_);
     const View& in = block_.views[sum_input];
     if (in.rolling_rows == 0) return;
-    for (row += rows_per_tap_; row >= in.rolling_rows; row -= in.rolling_rows) offset -= in.rolling_rows * in.stride[1];
+    for (row += rows_per_tap_; row >= in.rolling_rows; row -= in.rolling_rows) offset = wrapping_sub(offset, in.rolling_rows * in.stride[1]);
   }
 
  private:
