@@ -53,6 +53,17 @@ struct Numbered {
   }
 };
 
+uint64_t work_of_step(const Kernels& kernels, const Step& step, int operands, const uint8_t* params) {
+  uint32_t kernel = step.kernel & (step_walks_down - 1u);
+  Cost cost = kernels.costs[kernel](params);
+  Extent extents[max_operands];
+  kernels.table->kernels[kernel].check(params, UINT32_MAX, extents, operands);
+  uint64_t work = cost.macs + cost.operations;
+  for (int i = 0; i < operands; ++i)
+    if (!extents[i].optional) work += extents[i].bytes;
+  return work;
+}
+
 }  // namespace
 
 const BuildTable& build_table() {
@@ -83,12 +94,10 @@ uint64_t work_of(const uint8_t* program, const Kernels& kernels, uint64_t most_r
         break;
       }
       case StepKind::nest_end: rounds = 1; break;
-      case StepKind::run:
-      case StepKind::run_tile: {
-        Cost cost = kernels.costs[step->kernel & (step_walks_down - 1u)](program + step->params);
-        work += rounds * (cost.macs + cost.operations);
-        break;
-      }
+      case StepKind::run: work += rounds * work_of_step(kernels, *step, step->operands, program + step->params); break;
+      case StepKind::run_tile: work += rounds * work_of_step(kernels, *step, step->operands - 1, program + step->params); break;
+      case StepKind::move:
+      case StepKind::fill: work += step->params; break;
       default: break;
     }
   }

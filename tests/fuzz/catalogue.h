@@ -15,7 +15,7 @@ const BuildTable& build_table();
 Kernels all_kernels();       // those of build_table()
 Kernels numbered_kernels();  // the same by kernel_numbers.h; all other numbers refuse whatever parameters they are given
 
-// Multiply-accumulates and other operations of one run of a Program that has passed its check, each nest for at most
+// Multiply-accumulates, other operations and bytes of one run of a Program that has passed its check, each nest for at most
 // `most_rounds` rounds. Harnesses leave alone what would take too long.
 uint64_t work_of(const uint8_t* program, const Kernels& kernels, uint64_t most_rounds);
 

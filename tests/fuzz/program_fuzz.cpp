@@ -14,9 +14,9 @@ namespace {
 
 using namespace linnet;
 
-// Memory bounds the work that hostile parameters can ask of a step; `most_work` and `most_steps` bound that of all.
-constexpr size_t largest_program = 6144, arena_bytes = 3072, caller_bytes = 256;
-constexpr uint64_t most_work = 300000;
+// Large enough for parameters that lead far away; `most_work` and `most_steps` bound the time that they can ask for.
+constexpr size_t largest_program = 6144, arena_bytes = 1 << 20, caller_bytes = 256;
+constexpr uint64_t most_work = 500000;
 constexpr int most_steps = 300;
 
 fuzz::WatchedMemory program(largest_program), arena(arena_bytes), arena2(512), model(4096), storage(6144);
@@ -27,8 +27,10 @@ bool bind(Interpreter& net) {
   size_t used = 0;
   auto piece = [&](const Tensor& tensor) -> uint8_t* {
     if (tensor.bytes() > caller_bytes || used == 2 * max_caller_regions) return nullptr;
-    if (used == pieces.size()) pieces.push_back(std::make_unique<fuzz::WatchedMemory>(caller_bytes));
-    return pieces[used++]->open(tensor.bytes()).data();
+    if (used == pieces.size()) pieces.push_back(std::make_unique<fuzz::WatchedMemory>(caller_bytes + 16));
+    // as `bind` asks for: aligned to the tensor's elements and no more
+    size_t elements = std::max(element_bytes(tensor.type()), 1u);
+    return pieces[used++]->open(elements + tensor.bytes()).data() + elements;
   };
   for (uint32_t i = 0; i < net.input_count(); ++i) {
     uint8_t* data = piece(net.input(i));
