@@ -9,6 +9,8 @@
 #include "linnet/run/catalogue.h"
 #include "linnet/run/program_builder.h"
 #include "tests/fuzz/kernel_numbers.h"
+#include "tests/fuzz/tiled.h"
+#include "tests/support/run_model.h"
 
 namespace linnet::fuzz {
 namespace {
@@ -39,6 +41,33 @@ TEST(FuzzNetworks, UseEveryOperatorAndComputation) {
     EXPECT_TRUE(operators.count(o)) << "operator " << table.operators[o].builtin_code << " of types " << type_name(table.operators[o].types.input0)
                                     << ", " << type_name(table.operators[o].types.input1) << ", " << type_name(table.operators[o].types.output0);
   for (const KernelInfo& kernel : catalogue().kernels) EXPECT_TRUE(computations.count(computation_id(kernel.computation.data()))) << kernel.computation;
+}
+
+// Of every kernel: its window names what a piece of the output needs, and pieces make the same bits.
+TEST(FuzzNetworks, GiveTheSameBitsInTiles) {
+  const KernelTable& kernels = *catalogue().table.kernels;
+  int compared = 0;
+  for (const SmallNetwork& network : small_networks()) {
+    SCOPED_TRACE(network.name);
+    Model model = open_model({network.file.data(), network.file.size()});
+    BuiltProgram built = build_program(model, catalogue().table);
+    if (!is_straight(built)) continue;
+    std::vector<TensorBytes> inputs = test::random_inputs(model, 3);
+    auto outputs = [&](const std::vector<uint8_t>& program) {
+      GuardedMemory arena(8192);
+      Interpreter net;
+      Status status = net.init({program.data(), program.size()}, kernels, arena.span());
+      EXPECT_TRUE(status.ok()) << status.text();
+      std::vector<TensorBytes> all = infer(net, inputs);
+      EXPECT_TRUE(arena.intact());
+      return all;
+    };
+    std::vector<TensorBytes> expected = outputs(built.bytes);
+    EXPECT_EQ(outputs(in_tiles(built, Tiled::plain)), expected);
+    EXPECT_EQ(outputs(in_tiles(built, Tiled::buffers)), expected);
+    ++compared;
+  }
+  EXPECT_GT(compared, 90);
 }
 
 TEST(FuzzNetworks, HaveNumbersOfTheirOwn) {

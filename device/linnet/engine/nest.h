@@ -242,8 +242,9 @@ struct NestRunner {
   void narrow(uint8_t range, int32_t& lo, int32_t& hi, Block* reduction) const {
     if (range == TileRun::all) return;
     const TileRange& r = ranges_[range];
-    int32_t whole_hi = hi;
+    int32_t whole_lo = lo, whole_hi = hi;  // a layer may write a part of its output only: CONCATENATION
     cut(r, counters_, lo, hi);
+    if (lo < whole_lo) lo = whole_lo;
     if (hi > whole_hi) hi = whole_hi;
     if (lo > hi) lo = hi;
     if (!reduction) return;

@@ -84,8 +84,12 @@ TileRange NestBuilder::range_of(const Pieces& pieces, int32_t extent) const {
 
 Block NestBuilder::block_at(const Run& run, const Counters& counters) const {
   Block block = run.layer->whole;
-  for (size_t a = 0; a < 4; ++a)
-    if (run.out[a]) std::tie(block.out.lo[a], block.out.hi[a]) = cut(range_of(*run.out[a], block.out.hi[a]), counters);
+  for (size_t a = 0; a < 4; ++a) {
+    if (!run.out[a]) continue;
+    int32_t first = block.out.lo[a];  // not 0 where a layer writes a part of its output
+    std::tie(block.out.lo[a], block.out.hi[a]) = cut(range_of(*run.out[a], block.out.hi[a]), counters);
+    block.out.lo[a] = std::max(block.out.lo[a], first);
+  }
   for (size_t a = 0; a < 3; ++a)
     if (run.reduction[a])
       std::tie(block.reduction.lo[a], block.reduction.hi[a]) = cut(range_of(*run.reduction[a], block.reduction.hi[a]), counters);
