@@ -1,14 +1,15 @@
 // Writes the seeds of all fuzzers: small networks, their Programs and their plans, and files for the reader alone.
 //     fuzz_corpus tests/fuzz/corpus
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include "linnet/plan/network_plan.h"
 #include "linnet/run/catalogue.h"
+#include "linnet/storage/ram_device.h"
 #include "tests/fuzz/kernel_numbers.h"
 #include "tests/fuzz/networks.h"
+#include "tests/fuzz/tiled.h"
 #include "tests/seams/bands.h"
 #include "tests/seams/streamed.h"
 
@@ -29,9 +30,10 @@ class Corpus {
   }
   void save(const std::string& fuzzer, const std::string& name, const NetworkBuilder& network) const { save(fuzzer, name, network.write()); }
 
-  // A Program whose kernels have the places given, with kernels by number.
-  void save_program(const std::string& name, std::vector<uint8_t> program, const std::vector<uint16_t>& numbers) const {
+  // A Program for a table whose kernels have these numbers, with kernels by number.
+  void save_program(const std::string& name, std::vector<uint8_t> program, const KernelTable& table, const std::vector<uint16_t>& numbers) const {
     auto* header = reinterpret_cast<Header*>(program.data());
+    require_loads(name, {program.data(), program.size()}, table);
     header->kernels_hash = fuzz::numbered_hash;
     auto* step = reinterpret_cast<Step*>(program.data() + header->code.offset);
     for (; static_cast<StepKind>(step->kind) != StepKind::end; step += 1 + step->operands)
@@ -41,6 +43,18 @@ class Corpus {
   }
 
  private:
+  static void require_loads(const std::string& name, Bytes program, const KernelTable& table) {
+    const Header& header = header_of(program.data());
+    std::vector<uint8_t> arena(1 << 20), model(header.model_bytes), image(header.storage_bytes);
+    RamDevice storage({image.data(), image.size()});
+    Resources resources;
+    resources.model = {model.data(), model.size()};
+    resources.storage = &storage.device();
+    Interpreter net;
+    Status status = net.init(program, table, {arena.data(), arena.size()}, resources);
+    if (!status.ok()) throw Error(name + " is refused: " + describe(status, net.where()));
+  }
+
   std::filesystem::path folder_;
 };
 
@@ -52,6 +66,22 @@ std::vector<uint16_t> catalogue_numbers() {
 
 // ---- networks, their Programs and their plans ---------------------------------------------------------------------------
 
+void plan_seeds(const Corpus& corpus, const fuzz::SmallNetwork& network, const Model& model) {
+  for (auto [memory, suffix] : {std::pair(plan::MemoryPolicy::fixed, "_planned"), std::pair(plan::MemoryPolicy::compacting, "_moving")})
+    for (bool caller : {false, true}) {
+      plan::NetworkOptions options;
+      options.order = plan::OrderPolicy::keep;  // the fuzzer's networks are in the given order
+      options.memory = memory;
+      options.caller_inputs = options.caller_outputs = caller;
+      plan::NetworkPlan planned = plan::plan_network(model, catalogue().table, options);
+      std::vector<uint8_t> plan = planned.plan_file();
+      uint16_t number = network.number();
+      plan.insert(plan.begin(), {static_cast<uint8_t>(number), static_cast<uint8_t>(number >> 8), static_cast<uint8_t>(caller ? 3 : 0), 0});
+      corpus.save("plan", network.name + suffix + (caller ? "_caller" : ""), plan);
+      if (!caller) corpus.save("inference", network.name + suffix + ".tflite", plan::planned_model(planned, catalogue().table));
+    }
+}
+
 void network_seeds(const Corpus& corpus) {
   for (const fuzz::SmallNetwork& network : fuzz::small_networks()) {
     Model model = open_model({network.file.data(), network.file.size()});
@@ -59,26 +89,19 @@ void network_seeds(const Corpus& corpus) {
 
     ProgramOptions options;
     options.origins = false;
-    corpus.save_program(network.name, build_program(model, catalogue().table, options).bytes, catalogue_numbers());
+    corpus.save_program(network.name, build_program(model, catalogue().table, options).bytes, *catalogue().table.kernels, catalogue_numbers());
+    BuiltProgram built = build_program(model, catalogue().table, options);
+    if (fuzz::is_straight(built))
+      for (auto [form, suffix] : {std::pair(fuzz::Tiled::plain, "_pieces"), std::pair(fuzz::Tiled::buffers, "_tiles"), std::pair(fuzz::Tiled::slots, "_slots")})
+        corpus.save_program(network.name + suffix, fuzz::in_tiles(built, form), *catalogue().table.kernels, catalogue_numbers());
     options.constants_in_model = options.caller_inputs = options.caller_outputs = true;
-    corpus.save_program(network.name + "_outside", build_program(model, catalogue().table, options).bytes, catalogue_numbers());
+    corpus.save_program(network.name + "_outside", build_program(model, catalogue().table, options).bytes, *catalogue().table.kernels, catalogue_numbers());
 
-    for (plan::MemoryPolicy memory : {plan::MemoryPolicy::fixed, plan::MemoryPolicy::compacting}) {
-      plan::NetworkOptions keep;
-      keep.order = plan::OrderPolicy::keep;  // the fuzzer's networks are in the given order
-      keep.memory = memory;
-      plan::NetworkPlan planned = plan::plan_network(model, catalogue().table, keep);
-      std::vector<uint8_t> plan = planned.plan_file();
-      uint16_t number = network.number();
-      plan.insert(plan.begin(), {static_cast<uint8_t>(number), static_cast<uint8_t>(number >> 8)});
-      std::string suffix = memory == plan::MemoryPolicy::fixed ? "_planned" : "_moving";
-      corpus.save("plan", network.name + suffix, plan);
-      if (planned.arena_bytes > 0) corpus.save("inference", network.name + suffix + ".tflite", plan::planned_model(planned, catalogue().table));
-    }
+    plan_seeds(corpus, network, model);
   }
 }
 
-// ---- Programs with loop nests -------------------------------------------------------------------------------------------
+// ---- layers in tiles of several shapes, chains in bands -----------------------------------------------------------------
 
 std::vector<uint16_t> seam_numbers() {
   std::vector<uint16_t> numbers;
@@ -93,7 +116,7 @@ void streamed_seed(const Corpus& corpus, const std::string& name, Type type, con
   NetworkBuilder n(2);
   n.output(n.conv_2d(n.input(type, {1, 4, 3, 4}, type == Type::int8 ? per_tensor(0.05f) : graph::Quantization()), {.channels = 4, .kernel = {3, 3}}));
   seams::InCore in_core(n, seams::all_table(), true);
-  corpus.save_program(name, seams::stream(in_core, seams::all_table(), cut).program, seam_numbers());
+  corpus.save_program(name, seams::stream(in_core, seams::all_table(), cut).program, *seams::all_table().kernels, seam_numbers());
 }
 
 void nest_seeds(const Corpus& corpus) {
@@ -105,7 +128,7 @@ void nest_seeds(const Corpus& corpus) {
   x = n.depthwise_conv_2d(n.conv_2d(x, {.channels = 2, .kernel = {3, 3}}), {.channels = 2, .kernel = {3, 3}});
   n.output(n.relu(n.max_pool_2d(x, {})));
   seams::InCore in_core(n, seams::all_table());
-  corpus.save_program("bands", seams::in_bands(in_core, seams::all_table(), {2, 2, 1, 1}), seam_numbers());
+  corpus.save_program("bands", seams::in_bands(in_core, seams::all_table(), {2, 2, 1, 1}), *seams::all_table().kernels, seam_numbers());
 }
 
 // ---- the reader alone ---------------------------------------------------------------------------------------------------

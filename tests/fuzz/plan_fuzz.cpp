@@ -1,10 +1,12 @@
 // Fuzzes plans: the builder refuses a plan, or the network computes with it what it computes without one, inside its arena.
-// The first two bytes name one of networks.h, the rest is the plan as it stands in a .tflite.
+// The first two bytes name one of networks.h, the next two say what the caller owns (1: inputs, 2: outputs), the rest is the
+// plan as it stands in a .tflite.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 
 #include "linnet/build/builder.h"
+#include "tests/fuzz/callers_buffers.h"
 #include "tests/fuzz/catalogue.h"
 #include "tests/fuzz/model_mutator.h"
 #include "tests/fuzz/networks.h"
@@ -16,7 +18,10 @@ using namespace linnet;
 
 constexpr size_t largest_plan = 2048, largest_arena = 4096, room = 4096;  // room: for the Program
 
+constexpr size_t head_bytes = 4, plan_head_bytes = 24;
+
 fuzz::WatchedMemory plan_bytes(largest_plan), arena(largest_arena + room);
+fuzz::CallersBuffers callers(512);
 
 struct Case {
   std::vector<uint8_t> file;
@@ -47,6 +52,7 @@ std::vector<uint8_t> run(const Model& model, const BuildOptions& options) {
   Interpreter net;
   if (!net.init(model, fuzz::build_table(), arena.open_all(), options).ok()) return outputs;
   arena.close_middle(align_up(net.activation_bytes(), persistent_alignment), net.persistent_bytes());
+  require(callers.bind(net), "a tensor is too large");
   for (uint32_t round = 0; round < 2; ++round) {
     fill_inputs(net, round);
     require(net.run().ok(), "an inference fails");
@@ -77,14 +83,16 @@ const std::map<uint16_t, Case>& cases() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size < 2 || size - 2 > largest_plan) return 0;
+  if (size < head_bytes || size - head_bytes > largest_plan) return 0;
   auto found = cases().find(fuzz::load<uint16_t>(data));
   if (found == cases().end()) return 0;
   const Case& c = found->second;
   Plan plan;
-  if (!Plan::read(plan_bytes.hold(data + 2, size - 2), plan).ok() || plan.arena_bytes > largest_arena) return 0;
+  if (!Plan::read(plan_bytes.hold(data + head_bytes, size - head_bytes), plan).ok() || plan.arena_bytes > largest_arena) return 0;
   BuildOptions options;
   options.plan = &plan;
+  options.caller_inputs = (data[2] & 1) != 0;
+  options.caller_outputs = (data[2] & 2) != 0;
   std::vector<uint8_t> outputs = run(c.model, options);
   require(outputs.empty() || outputs == c.outputs, "a plan was accepted that spoils the result");
   return 0;
@@ -92,8 +100,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   fuzz::Random random(seed);
-  if (size < 30 || random(12) == 0) return LLVMFuzzerMutate(data, size, max_size);
-  auto word = [&] { return data + 2 + 4 * random((size - 2) / 4); };
+  if (size < head_bytes + plan_head_bytes || random(12) == 0) return LLVMFuzzerMutate(data, size, max_size);
+  if (random(20) == 0) data[2] = static_cast<uint8_t>(random(4));
+  auto word = [&] { return data + head_bytes + 4 * random((size - head_bytes) / 4); };
   for (uint32_t rounds = 1 + random(3); rounds; --rounds) {
     uint8_t* at = word();
     auto value = fuzz::load<uint32_t>(at);

@@ -1,10 +1,10 @@
 // Fuzzes Programs: whatever the bytes, Interpreter::init refuses them, or an inference stays inside the memory that the
 // Program has said it takes (AddressSanitizer watches the ends of each piece) and ends.
 #include <algorithm>
-#include <memory>
 
 #include "linnet/engine/interpreter.h"
 #include "linnet/storage/ram_device.h"
+#include "tests/fuzz/callers_buffers.h"
 #include "tests/fuzz/catalogue.h"
 #include "tests/fuzz/kernel_numbers.h"
 #include "tests/fuzz/program_mutator.h"
@@ -15,35 +15,12 @@ namespace {
 using namespace linnet;
 
 // Large enough for parameters that lead far away; `most_work` and `most_steps` bound the time that they can ask for.
-constexpr size_t largest_program = 6144, arena_bytes = 1 << 20, caller_bytes = 256;
+constexpr size_t largest_program = 8192, arena_bytes = 1 << 20, caller_bytes = 256;
 constexpr uint64_t most_work = 500000;
 constexpr int most_steps = 300;
 
-fuzz::WatchedMemory program(largest_program), arena(arena_bytes), arena2(512), model(4096), storage(6144);
-
-// One piece of memory for each input and output that the caller owns. False if a Program asks for more than there is.
-bool bind(Interpreter& net) {
-  static std::vector<std::unique_ptr<fuzz::WatchedMemory>> pieces;
-  size_t used = 0;
-  auto piece = [&](const Tensor& tensor) -> uint8_t* {
-    if (tensor.bytes() > caller_bytes || used == 2 * max_caller_regions) return nullptr;
-    if (used == pieces.size()) pieces.push_back(std::make_unique<fuzz::WatchedMemory>(caller_bytes + 16));
-    // as `bind` asks for: aligned to the tensor's elements and no more
-    size_t elements = std::max(element_bytes(tensor.type()), 1u);
-    return pieces[used++]->open(elements + tensor.bytes()).data() + elements;
-  };
-  for (uint32_t i = 0; i < net.input_count(); ++i) {
-    uint8_t* data = piece(net.input(i));
-    if (!data) return false;
-    (void)net.bind_input(i, data, net.input(i).bytes());  // refused where the arena holds it
-  }
-  for (uint32_t i = 0; i < net.output_count(); ++i) {
-    uint8_t* data = piece(net.output(i));
-    if (!data) return false;
-    (void)net.bind_output(i, data, net.output(i).bytes());
-  }
-  return true;
-}
+fuzz::WatchedMemory program(largest_program), arena(arena_bytes), arena2(512), model(4096), storage(8192);
+fuzz::CallersBuffers callers(caller_bytes);
 
 // Reads and writes what a user may read and write.
 void fill(const Tensor& tensor, uint8_t value) { std::memset(tensor.data<uint8_t>(), value, tensor.bytes()); }
@@ -74,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!net.init(bytes, *kernels().table, arena.open_all(), resources).ok()) return 0;
   if (fuzz::work_of(bytes.data(), kernels(), most_steps) > most_work) return 0;
   arena.close_middle(align_up(net.activation_bytes(), persistent_alignment), net.persistent_bytes());
-  if (!bind(net)) return 0;
+  if (!callers.bind(net)) return 0;
   for (uint32_t i = 0; i < net.input_count(); ++i)
     if (net.input(i).data<uint8_t>()) fill(net.input(i), static_cast<uint8_t>(0x3E + i));
   int step = 0;

@@ -19,7 +19,7 @@ fi
 # A hang is one too: what a harness lets through takes milliseconds.
 fuzz() {
   mkdir -p "$found/$1"
-  "$build/tests/fuzz/$1_fuzz" -max_total_time="$seconds" -runs="${RUNS:--1}" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+  "$build/tests/fuzz/$1_fuzz" -max_total_time="$seconds" -runs="${RUNS:--1}" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
     -print_final_stats=1 -artifact_prefix="$found/$1-" "$found/$1" "$here/corpus/$1" >"$found/$1.log" 2>&1
 }
 
