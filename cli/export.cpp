@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "cli/errors.h"
 #include "cli/loaded_model.h"
+#include "cli/memory_policy.h"
 #include "cli/output_files.h"
 #include "cli/sources.h"
 #include "cli/text.h"
@@ -26,6 +28,7 @@ struct Options {
   std::string as = "cmake";
   std::string name;
   std::string order = "best";
+  std::string memory = "static";
   bool caller_inputs = false, caller_outputs = false;
   bool json = false;
 };
@@ -36,11 +39,12 @@ plan::NetworkOptions network_options(const Options& options) {
     how.order = plan::OrderPolicy::keep;
   else if (options.order != "best")
     throw BadInput(fmt::format("--order {}: it is `keep` or `best`", options.order));
+  how.memory = chosen_memory(options.memory);
   return how;
 }
 
 // The Program with the catalogue's kernel indices.
-std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& loaded) {
+std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& loaded, std::optional<uint64_t>& moved_bytes) {
   if (loaded.is_program()) {
     if (options.caller_inputs || options.caller_outputs)
       throw BadInput(
@@ -52,7 +56,9 @@ std::vector<uint8_t> whole_program(const Options& options, const LoadedModel& lo
   how.caller_inputs = options.caller_inputs;
   how.caller_outputs = options.caller_outputs;
   return about_model(loaded, [&] {
-    return plan::build_planned(loaded.model(), catalogue().table, how, network_options(options)).bytes;
+    BuiltProgram built = plan::build_planned(loaded.model(), catalogue().table, how, network_options(options));
+    moved_bytes = built.moved_bytes();
+    return built.bytes;
   });
 }
 
@@ -64,7 +70,8 @@ int export_sources(const Options& options) {
   if (name != identifier(name))
     throw BadInput(fmt::format("--name {}: a C++ namespace cannot be called so; {} would do", name, identifier(name)));
 
-  std::vector<uint8_t> whole = whole_program(options, loaded);
+  std::optional<uint64_t> moved_bytes;  // a Program file does not tell these moves from an operator's
+  std::vector<uint8_t> whole = whole_program(options, loaded, moved_bytes);
   std::vector<uint32_t> kernels = kernels_used({whole.data(), whole.size()});
   std::vector<uint8_t> program = with_kernels({whole.data(), whole.size()}, kernels, kernels_hash(kernels));
   Sources sources = program_sources(name, loaded, program, kernels);
@@ -77,17 +84,20 @@ int export_sources(const Options& options) {
   files.add(path("CMakeLists.txt"), sources.cmake);
   files.add(path(name + ".lnnp"), program_file({program.data(), program.size()}, kernels));
   files.commit();
-  if (options.json)
-    print_json({{"name", name},
+  if (options.json) {
+    Json json = {{"name", name},
                 {"directory", options.directory},
                 {"files", {name + ".h", name + ".cpp", "CMakeLists.txt", name + ".lnnp"}},
                 {"program_bytes", program.size()},
                 {"arena_bytes", sources.arena_bytes},
-                {"kernels", sources.kernels}});
-  else
+                {"kernels", sources.kernels}};
+    if (moved_bytes) json["moved_bytes"] = *moved_bytes;
+    print_json(json);
+  } else {
     fmt::print("{}: {}.h, {}.cpp, CMakeLists.txt, {}.lnnp: a Program of {} bytes, {}, an arena of {} bytes\n",
                options.directory, name, name, name, program.size(), counted(kernels.size(), "kernel"),
                sources.arena_bytes);
+  }
   return exit_done;
 }
 
@@ -102,6 +112,9 @@ void add_export(CLI::App& app, Action& action) {
   verb->add_option("--name", options->name, "Namespace and file name; default: the model's file name");
   verb->add_option("--order", options->order,
                    "Order of operators where the model has no plan of its own: keep, or best for the least memory")
+      ->capture_default_str();
+  verb->add_option("--memory", options->memory,
+                   "Memory policy where the model has no plan of its own: static, or compacting: live buffers move where that saves memory")
       ->capture_default_str();
   verb->add_flag("--caller-inputs", options->caller_inputs,
                  "Inputs lie in buffers that the firmware gives (bind_input)");

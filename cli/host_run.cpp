@@ -90,7 +90,9 @@ BuiltProgram built_for(const LoadedModel& loaded, const RunOptions& options) {
   how.constants_in_model = options.built_on_device;
   return about_model(loaded, [&] {
     if (options.built_on_device) return build_program(loaded.model(), *options.table, how);
-    return plan::build_planned(loaded.model(), *options.table, how, plan::quick_options());
+    plan::NetworkOptions quick = plan::quick_options();
+    quick.memory = options.memory;
+    return plan::build_planned(loaded.model(), *options.table, how, quick);
   });
 }
 
@@ -127,6 +129,7 @@ RunResult run_on_host(const LoadedModel& loaded, const std::vector<TensorBytes>&
   Bytes program = built ? Bytes(built->bytes.data(), built->bytes.size()) : loaded.program();
   RunResult result;
   result.need = memory_need(loaded, built ? &*built : nullptr, options);
+  if (built) result.moved_bytes = built->moved_bytes();
 
   GuardedMemory second(header_of(program.data()).arena2_bytes);  // not what --arena-size is about
   Resources resources;

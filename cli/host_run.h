@@ -5,6 +5,7 @@
 
 #include "cli/loaded_model.h"
 #include "cli/network_facts.h"
+#include "linnet/plan/planned_build.h"
 #include "linnet/run/program_file.h"
 #include "linnet/run/session.h"
 
@@ -15,12 +16,14 @@ struct RunOptions {
   std::optional<uint32_t> arena_bytes;  // else what is needed
   uint32_t runs = 1;                    // each from fresh state
   bool node_checksums = false;
+  plan::MemoryPolicy memory = plan::MemoryPolicy::fixed;  // of a Program built ahead of time
   const BuildTable* table = nullptr;  // the kernels that may be used
 };
 
 struct RunResult {
   MemoryNeed need;
   uint32_t stack_bytes = 0;  // of an inference, on the machine that ran it
+  std::optional<uint64_t> moved_bytes;  // not known of a Program file
   std::vector<TensorBytes> outputs;
   std::vector<NodeCrc> nodes;
 };

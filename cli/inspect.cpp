@@ -6,6 +6,7 @@
 
 #include "cli/errors.h"
 #include "cli/loaded_model.h"
+#include "cli/memory_policy.h"
 #include "cli/network_facts.h"
 #include "cli/text.h"
 #include "cli/values.h"
@@ -18,6 +19,7 @@ namespace {
 
 struct Options {
   std::string model;
+  std::string memory = "static";
   bool json = false;
 };
 
@@ -166,6 +168,7 @@ Json model_json(const LoadedModel& loaded, const NetworkFacts& facts) {
                {"peak_bytes", facts.peak_bytes},
                {"arena_bytes", facts.device.arena_bytes},
                {"prepared_on_device", memory_json(facts.device)},
+               {"moved_bytes", facts.program.moved_bytes()},
                {"prepared_on_host", memory_json(facts.host)}};
   if (!facts.nodes.empty()) json["peak_operator"] = facts.peak_node;
   return json;
@@ -270,15 +273,18 @@ Json program_json(const LoadedModel& loaded) {
 }
 
 int inspect(const Options& options) {
+  plan::MemoryPolicy memory = chosen_memory(options.memory);
   LoadedModel loaded(options.model);
   if (loaded.is_program()) {
+    if (memory == plan::MemoryPolicy::compacting)
+      throw BadInput(fmt::format("--memory compacting: {} is a Program: where its buffers lie is decided", loaded.path()));
     if (options.json)
       print_json(program_json(loaded));
     else
       print_program(loaded);
     return exit_done;
   }
-  NetworkFacts facts = about_model(loaded, [&] { return network_facts(loaded.model()); });
+  NetworkFacts facts = about_model(loaded, [&] { return network_facts(loaded.model(), memory); });
   if (options.json)
     print_json(model_json(loaded, facts));
   else
@@ -292,6 +298,7 @@ void add_inspect(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("inspect", "Show operators, tensors, MACs and the memory at every step");
   verb->add_option("MODEL", options->model, "A .tflite or Program file")->required();
+  verb->add_option("--memory", options->memory, "Of a Program made ahead of time: static, or compacting")->capture_default_str();
   verb->add_flag("--json", options->json, "Print one JSON object");
   verb->callback([&action, options] { action = [options] { return inspect(*options); }; });
 }

@@ -79,9 +79,11 @@ Json memory_json(const MemoryNeed& need) {
           {"scratch_bytes", need.scratch_bytes}};
 }
 
-NetworkFacts network_facts(const Model& model) {
+NetworkFacts network_facts(const Model& model, plan::MemoryPolicy memory) {
   NetworkFacts facts;
-  facts.program = plan::build_planned(model, catalogue().table, {}, plan::quick_options());
+  plan::NetworkOptions quick = plan::quick_options();
+  quick.memory = memory;
+  facts.program = plan::build_planned(model, catalogue().table, {}, quick);
   const BuiltProgram& program = facts.program;
   std::vector<BuiltNode> nodes = program.nodes;
   std::sort(nodes.begin(), nodes.end(), [](const BuiltNode& a, const BuiltNode& b) { return a.position < b.position; });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/text.h"
+#include "linnet/plan/planned_build.h"
 #include "linnet/run/catalogue.h"
 #include "linnet/run/program_builder.h"
 
@@ -37,6 +38,6 @@ struct NetworkFacts {
 };
 
 // Throws Error when the network cannot run.
-NetworkFacts network_facts(const Model& model);
+NetworkFacts network_facts(const Model& model, plan::MemoryPolicy memory = plan::MemoryPolicy::fixed);
 
 }  // namespace linnet::cli

@@ -8,6 +8,7 @@
 #include "cli/errors.h"
 #include "cli/kernel_sets.h"
 #include "cli/loaded_model.h"
+#include "cli/memory_policy.h"
 #include "cli/output_files.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string output;
   std::string ram;
   std::string order = "best";
+  std::string memory = "static";
   std::string kernels;
   std::string buffers;
   std::string capacity;
@@ -84,6 +86,7 @@ plan::NetworkOptions network_options(const Options& options) {
     how.order = plan::OrderPolicy::keep;
   else if (options.order != "best")
     throw BadInput(fmt::format("--order {}: it is `keep` or `best`", options.order));
+  how.memory = chosen_memory(options.memory);
   how.order_limits.time_limit_s = options.time_limit_s * 0.5;
   how.placement_limits.time_limit_s = options.time_limit_s * 0.3;
   return how;
@@ -93,11 +96,13 @@ struct Answer {
   plan::NetworkPlan plan;
   std::vector<uint8_t> file;
   uint32_t arena_bytes = 0, persistent_bytes = 0;
+  std::string memory;
 };
 
 Answer answer_for(const Options& options, const LoadedModel& loaded, const BuildTable& table) {
   return about_model(loaded, [&] {
     Answer answer;
+    answer.memory = options.memory;
     answer.plan = plan::plan_network(loaded.model(), table, network_options(options));
     answer.file = plan::planned_model(answer.plan, table, {options.time_limit_s * 0.2, 0});
     Model planned = open_model({answer.file.data(), answer.file.size()});
@@ -114,6 +119,10 @@ Json answer_json(const LoadedModel& loaded, const Answer& answer) {
           {"arena_bytes", answer.arena_bytes},
           {"activation_bytes", p.arena_bytes},
           {"persistent_bytes", answer.persistent_bytes},
+          {"memory", answer.memory},
+          {"static_activation_bytes", p.still_arena_bytes},
+          {"moved_bytes", p.moved_bytes},
+          {"moves", p.moves.size()},
           {"given_peak_bytes", p.given_peak_bytes},
           {"peak_bytes", p.peak_bytes},
           {"lower_bound_bytes", p.order_bound_bytes},
@@ -132,6 +141,12 @@ void print_answer(const LoadedModel& loaded, const Answer& answer) {
              p.order_optimal ? "no order has less" : fmt::format("no order has less than {}", p.order_bound_bytes));
   fmt::print("placement: {}\n", p.placement_optimal ? "none takes less in this order"
                                                     : fmt::format("none takes less than {} in this order", p.lower_bound_bytes));
+  if (answer.memory != "compacting") return;
+  if (!p.moves.empty())
+    fmt::print("moves: {}, of {} bytes per inference; without them {} of activations and scratch\n", counted(p.moves.size(), "move"),
+               p.moved_bytes, p.still_arena_bytes);
+  else
+    fmt::print("moves: none, {}\n", p.no_moves_because.empty() ? "they would save nothing" : p.no_moves_because);
 }
 
 int plan_model(const Options& options) {
@@ -182,6 +197,8 @@ void add_plan(CLI::App& app, Action& action) {
       ->type_name("OUT");
   verb->add_option("--ram", options->ram, "Status 1, and no OUT, if the arena is larger than this (64K, 1M)");
   verb->add_option("--order", options->order, "Order of operators: keep or best")->capture_default_str();
+  verb->add_option("--memory", options->memory, "Memory policy: static, or compacting: live buffers move where that saves memory")
+      ->capture_default_str();
   verb->add_option("--time-limit", options->time_limit_s, "Seconds for the whole search")->capture_default_str();
   verb->add_option("--kernels", options->kernels, "Plan for the kernels of one set only: reference, ...");
   verb->add_option("--buffers", options->buffers, "Place the buffers of a table instead: columns id,lower,upper,size")

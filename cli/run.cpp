@@ -9,6 +9,7 @@
 #include "cli/host_run.h"
 #include "cli/kernel_sets.h"
 #include "cli/loaded_model.h"
+#include "cli/memory_policy.h"
 #include "cli/output_files.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
@@ -40,16 +41,18 @@ struct Options {
 // --------------------------------------------------------------------------------------------
 
 RunOptions run_options(const Options& options, const LoadedModel& loaded, const BuildTable& table) {
-  if (options.memory != "static")
-    throw BadInput(fmt::format(
-        "--memory {}: {}; this version has --memory static", options.memory,
-        options.memory == "compacting" || options.memory == "swap" ? "not available yet" : "there is no such policy"));
+  plan::MemoryPolicy memory = chosen_memory(options.memory);
   if (!options.prepare.empty() && options.prepare != "device" && options.prepare != "host")
     throw BadInput(fmt::format("--prepare {}: it is `device` or `host`", options.prepare));
   if (options.prepare == "device" && loaded.is_program())
     throw BadInput(fmt::format("--prepare device: {} is a Program already, prepared on a host", loaded.path()));
   if (options.runs == 0) throw BadInput("--num-runs 0: at least one run is needed for an output");
   RunOptions how;
+  if (memory == plan::MemoryPolicy::compacting && loaded.is_program())
+    throw BadInput(fmt::format("--memory compacting: {} is a Program: where its buffers lie is decided", loaded.path()));
+  if (memory == plan::MemoryPolicy::compacting && options.prepare != "host")
+    throw BadInput("--memory compacting: a device plans no moves by itself; add --prepare host, or run a model planned so");
+  how.memory = memory;
   how.built_on_device = options.prepare != "host" && !loaded.is_program();
   if (!options.arena_size.empty()) how.arena_bytes = parse_size(options.arena_size, "--arena-size");
   how.runs = options.runs;
@@ -133,6 +136,7 @@ RunResult run_on_board(const LoadedModel& loaded, const std::vector<TensorBytes>
     throw BadInput("--kernels: a board chooses among all kernels of its firmware; add --prepare host");
   RunResult result;
   result.need = memory_need(loaded, built ? &*built : nullptr, how);
+  if (built) result.moved_bytes = built->moved_bytes();
   Bytes program = built ? Bytes(built->bytes.data(), built->bytes.size()) : loaded.program();
   if (header_of(program.data()).caller_buffers != 0)
     throw BadInput(fmt::format(
@@ -178,6 +182,7 @@ Json result_json(const Options& options, const LoadedModel& loaded, const RunRes
                {"prepared_on", loaded.is_program() || options.prepare == "host" ? "host" : "device"}};
   json.update(memory_json(result.need));
   json["stack_bytes"] = result.stack_bytes;
+  if (result.moved_bytes) json["moved_bytes"] = *result.moved_bytes;
   json["num_runs"] = options.runs;
   Json outputs = Json::array();
   for (size_t i = 0; i < result.outputs.size(); ++i) {
@@ -213,6 +218,7 @@ void print_result(const Options& options, const LoadedModel& loaded, const RunRe
   fmt::print("arena {} bytes: activations {} (of it scratch {}), persistent {}; stack {} bytes on {}\n",
              need.arena_bytes, need.activation_bytes, need.scratch_bytes, need.persistent_bytes, result.stack_bytes,
              options.on);
+  if (result.moved_bytes.value_or(0) > 0) fmt::print("moved {} bytes per inference\n", *result.moved_bytes);
 }
 
 int run(const Options& options) {
@@ -268,7 +274,7 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("--on", options->on, "host, or a board (see linnet boards)")->capture_default_str();
   verb->add_option("--prepare", options->prepare, "Who builds the Program: device (default), or host: ahead of time, by the model's plan or one made "
                    "for it in its order of operators");
-  verb->add_option("--memory", options->memory, "Memory policy: static")->capture_default_str();
+  verb->add_option("--memory", options->memory, "Memory policy: static, or (with --prepare host) compacting: live buffers move where that saves memory")->capture_default_str();
   verb->add_option("--kernels", options->kernels, "Use the kernels of one set only: reference, ...");
   verb->add_option("--arena-size", options->arena_size,
                    "Run in an arena of exactly this size (64K, 1M); default: what is needed");

@@ -140,6 +140,101 @@ std::string check_place(const Buffer& b, int64_t offset, const std::string& who,
   return {};
 }
 
+// ---- placement with moves: replayed step by step, the offsets as they are at that time ------------------------------
+
+class MovingReplay {
+ public:
+  MovingReplay(const PlacementProblem& problem, const MovingPlacement& placement, int64_t first_move_step)
+      : problem_(problem), placement_(placement), first_move_step_(first_move_step) {
+    now_.offsets = placement.offsets;
+    for (const StepDirection& s : placement.directions)
+      if (s.direction == Direction::down) walks_down_.insert(s.step);
+    for (const Overlap& o : problem.overlaps) overlaps_[o.step].push_back(&o);
+  }
+
+  std::string run() {
+    std::map<int64_t, std::vector<size_t>> born;
+    for (size_t i = 0; i < problem_.buffers.size(); ++i) {
+      if (std::string reason = take_place(i); !reason.empty()) return reason;
+      born[problem_.buffers[i].first_step].push_back(i);
+    }
+    size_t next = 0;
+    for (const auto& [step, fresh] : born) {
+      while (next < placement_.moves.size() && placement_.moves[next].after_step < step)
+        if (std::string reason = move(next++); !reason.empty()) return reason;
+      std::erase_if(alive_, [&](size_t j) { return problem_.buffers[j].last_step < step; });
+      for (size_t i : fresh) {
+        for (size_t j : alive_)
+          if (share_a_byte(problem_, now_, i, j) && !lag_covers(i, j, step) && !lag_covers(j, i, step))
+            return both_need(step, i, j);
+        alive_.push_back(i);
+      }
+    }
+    while (next < placement_.moves.size())
+      if (std::string reason = move(next++); !reason.empty()) return reason;
+    return {};
+  }
+
+  int64_t top() const { return top_; }
+  int64_t moved_bytes() const { return moved_bytes_; }
+
+ private:
+  static std::string both_need(int64_t step, size_t a, size_t b) {
+    return "at step " + std::to_string(step) + " buffers " + std::to_string(std::min(a, b)) + " and " +
+           std::to_string(std::max(a, b)) + " share bytes that both need";
+  }
+
+  std::string take_place(size_t i) {
+    const std::string who = name("buffer", static_cast<int64_t>(i));
+    std::string reason = check_place(problem_.buffers[i], now_.offsets[i], who, placement_.arena_bytes);
+    if (reason.empty()) top_ = std::max(top_, now_.offsets[i] + problem_.buffers[i].size_bytes);
+    return reason;
+  }
+
+  std::string move(size_t index) {
+    const Move& m = placement_.moves[index];
+    const std::string when = "after step " + std::to_string(m.after_step) + " ";
+    if (index > 0 && placement_.moves[index - 1].after_step > m.after_step) return "the moves are not in order of steps";
+    if (m.buffer < 0 || static_cast<size_t>(m.buffer) >= problem_.buffers.size()) return when + "no existing buffer moves";
+    const auto moved = static_cast<size_t>(m.buffer);
+    const std::string who = when + name("buffer", m.buffer);
+    if (m.after_step < first_move_step_) return who + " moves too early";
+    if (problem_.buffers[moved].pinned_offset) return who + " moves though it is pinned";
+    if (!lives_after(moved, m.after_step)) return who + " moves but does not live";
+    now_.offsets[moved] = m.offset;
+    if (std::string reason = take_place(moved); !reason.empty()) return when + reason;
+    for (size_t j : alive_)
+      if (j != moved && lives_after(j, m.after_step) && share_a_byte(problem_, now_, moved, j))
+        return who + " moves onto " + name("buffer", static_cast<int64_t>(j));
+    moved_bytes_ += problem_.buffers[moved].size_bytes;
+    return {};
+  }
+
+  bool lives_after(size_t i, int64_t step) const {
+    return problem_.buffers[i].first_step <= step && problem_.buffers[i].last_step > step;
+  }
+
+  bool lag_covers(size_t input, size_t output, int64_t step) const {
+    if (problem_.buffers[input].last_step != step || problem_.buffers[output].first_step != step) return false;
+    const auto here = overlaps_.find(step);
+    if (here == overlaps_.end()) return false;
+    const Direction way = walks_down_.count(step) != 0 ? Direction::down : Direction::up;
+    return std::any_of(here->second.begin(), here->second.end(), [&](const Overlap* o) {
+      return static_cast<size_t>(o->input) == input && static_cast<size_t>(o->output) == output &&
+             lag_allows(problem_, now_, *o, way);
+    });
+  }
+
+  const PlacementProblem& problem_;
+  const MovingPlacement& placement_;
+  int64_t first_move_step_;
+  Placement now_;  // offsets alone
+  std::set<int64_t> walks_down_;
+  std::map<int64_t, std::vector<const Overlap*>> overlaps_;
+  std::vector<size_t> alive_;
+  int64_t top_ = 0, moved_bytes_ = 0;
+};
+
 class MeetingCheck {
  public:
   MeetingCheck(const PlacementProblem& problem, const Placement& placement)
@@ -214,6 +309,17 @@ std::string check_placement(const PlacementProblem& problem, const Placement& pl
   }
   if (std::string reason = MeetingCheck(problem, placement).run(); !reason.empty()) return reason;
   return check_claims(placement, top, placement.arena_bytes, "arena");
+}
+
+std::string check_moving(const PlacementProblem& problem, const MovingPlacement& placement, int64_t first_move_step) {
+  if (placement.offsets.size() != problem.buffers.size())
+    return "there are " + std::to_string(problem.buffers.size()) + " buffers but " +
+           std::to_string(placement.offsets.size()) + " offsets";
+  MovingReplay replay(problem, placement, first_move_step);
+  if (std::string reason = replay.run(); !reason.empty()) return reason;
+  if (replay.moved_bytes() != placement.moved_bytes)
+    return std::to_string(replay.moved_bytes()) + " bytes are moved, not " + std::to_string(placement.moved_bytes);
+  return check_claims(placement, replay.top(), placement.arena_bytes, "arena");
 }
 
 }  // namespace linnet::plan

@@ -17,4 +17,8 @@ std::string check_order(const OrderProblem& problem, const Order& order);
 // wrong, naming the buffers and the step.
 std::string check_placement(const PlacementProblem& problem, const Placement& placement);
 
+// The same for a placement with moves: only what lives moves, nothing pinned, nothing before the end of `first_move_step`,
+// and never onto another live buffer; every step finds all that live at it where they may be.
+std::string check_moving(const PlacementProblem& problem, const MovingPlacement& placement, int64_t first_move_step);
+
 }  // namespace linnet::plan

@@ -9,6 +9,7 @@
 
 #include "linnet/graph/model_edit.h"
 #include "linnet/plan/checker.h"
+#include "linnet/plan/compaction.h"
 #include "linnet/plan/order.h"
 #include "linnet/plan/placement.h"
 
@@ -220,16 +221,17 @@ void prove(const std::string& complaint) {
 
 Model reopened(const std::vector<uint8_t>& file) { return open_model({file.data(), file.size()}); }
 
-void place_fixed(const Recording& r, const Limits& limits, NetworkPlan& result) {
-  PlacedBuffers p = placement_problem(r, true, 1);
-  Placement placement = place(p.problem, limits);
-  prove(check_placement(p.problem, placement));
+// In the builder's terms.
+void take_placement(const Recording& r, const PlacedBuffers& p, const MovingPlacement& placement, NetworkPlan& result) {
   result.arena_bytes = placement.arena_bytes;
   result.lower_bound_bytes = placement.lower_bound_bytes;
   result.placement_optimal = placement.optimal;
+  result.moved_bytes = placement.moved_bytes;
   result.offsets.assign(r.entries.size(), Plan::not_in_arena);
   for (uint32_t i = 0; i < r.entries.size(); ++i)
-    if (r.placed(i)) result.offsets[i] = r.entries[i].bytes ? static_cast<uint32_t>(placement.offsets[static_cast<size_t>(p.buffer_of[i])]) : 0;
+    if (r.placed(i)) result.offsets[i] = r.entries[i].bytes ? static_cast<uint32_t>(placement.offsets[static_cast<size_t>(p.buffer_of.at(i))]) : 0;
+  for (const Move& m : placement.moves)
+    result.moves.push_back({static_cast<uint16_t>(m.after_step), static_cast<uint16_t>(p.entries[static_cast<size_t>(m.buffer)]), static_cast<uint32_t>(m.offset)});
   std::set<int64_t> down;
   for (const StepDirection& d : placement.directions)
     if (d.direction == Direction::down) down.insert(d.step);
@@ -240,6 +242,23 @@ void place_fixed(const Recording& r, const Limits& limits, NetworkPlan& result) 
     if (down.count(s.position)) result.walks_down[run / 32] |= 1u << (run % 32);
     ++run;
   }
+}
+
+void place_buffers(const Recording& r, const NetworkOptions& options, NetworkPlan& result) {
+  PlacedBuffers p = placement_problem(r, true, 1);
+  Placement still = place(p.problem, options.placement_limits);
+  prove(check_placement(p.problem, still));
+  result.still_arena_bytes = still.arena_bytes;
+  MovingPlacement placement;
+  static_cast<Placement&>(placement) = still;
+  if (options.memory == MemoryPolicy::compacting) {
+    // A branch that is not taken would not have moved what the other one moved.
+    if (r.has_subgraphs) result.no_moves_because = "the network calls subgraphs, and what runs decides what would have moved";
+    constexpr int64_t first_operator = 1;  // inputs are written before it, where the Program says
+    if (!r.has_subgraphs) placement = compact(p.problem, still, first_operator, persistent_alignment, options.placement_limits);
+    prove(check_moving(p.problem, placement, first_operator));
+  }
+  take_placement(r, p, placement, result);
 }
 
 }  // namespace
@@ -269,7 +288,7 @@ NetworkPlan plan_network(const Model& model, const BuildTable& table, const Netw
     }
   }
   Model planned = reopened(result.model);
-  place_fixed(record(planned, table, options), options.placement_limits, result);
+  place_buffers(record(planned, table, options), options, result);
   if (given.has_subgraphs) {  // one order only; what its placement cannot go below is all that is known of its peak
     result.given_peak_bytes = result.peak_bytes = result.order_bound_bytes = result.lower_bound_bytes;
     result.order_optimal = true;

@@ -31,9 +31,11 @@ struct NetworkPlan {
   int64_t order_bound_bytes = 0;  // no order that was allowed has a smaller peak
   bool order_optimal = false;
   int64_t arena_bytes = 0;       // activations and scratch as placed
-  int64_t lower_bound_bytes = 0; // for the planned order
+  int64_t lower_bound_bytes = 0; // for the planned order and the memory policy
   bool placement_optimal = false;
-  int64_t bytes_moved = 0;       // by compaction, per inference
+  int64_t still_arena_bytes = 0; // the same without moves
+  int64_t moved_bytes = 0;       // by compaction, per inference
+  std::string no_moves_because;  // why a compacting plan was not tried; else empty
 
   // What the builder is given. Refers into `offsets`, `walks_down` and `moves`.
   Plan plan() const {

@@ -2,6 +2,12 @@
 
 namespace linnet::plan {
 
+std::optional<MemoryPolicy> memory_policy(std::string_view word) {
+  if (word == "static") return MemoryPolicy::fixed;
+  if (word == "compacting") return MemoryPolicy::compacting;
+  return {};
+}
+
 NetworkOptions quick_options() {
   NetworkOptions options;
   options.order = OrderPolicy::keep;

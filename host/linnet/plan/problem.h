@@ -59,6 +59,20 @@ struct Placement {
   bool optimal = false;                   // arena_bytes == lower_bound_bytes
 };
 
+// After `after_step` and before the next, `buffer` moves to `offset`. Moves of one gap happen one after the other, in the
+// order of the list.
+struct Move {
+  int64_t after_step = 0;
+  int32_t buffer = 0;
+  int64_t offset = 0;
+};
+
+// A placement in which buffers may move between steps: `offsets` are where they begin, `arena_bytes` covers all they have.
+struct MovingPlacement : Placement {
+  std::vector<Move> moves;  // ascending by step
+  int64_t moved_bytes = 0;  // sum of the sizes of what moves
+};
+
 // ---- order ---------------------------------------------------------------------------------------------------------
 
 // A tensor lives from the step that produces it (from the start, if no operator does) through its last reader. A kept

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "linnet/graph/operator_names.h"
+#include "linnet/run/program_file.h"
 
 namespace linnet {
 namespace {
@@ -87,6 +89,22 @@ Model open_model(Bytes file) {
   Where where;
   if (Status status = Model::open(file, model, where); !status.ok()) throw Error(describe(status, where));
   return model;
+}
+
+uint64_t BuiltProgram::moved_bytes() const {
+  std::vector<bool> of_operator;
+  for (const BuiltNode& node : nodes) {
+    of_operator.resize(std::max<size_t>(of_operator.size(), node.end_step), false);
+    std::fill(of_operator.begin() + node.first_step, of_operator.begin() + node.end_step, true);
+  }
+  uint64_t moved = 0;
+  size_t index = 0;
+  for_each_step({bytes.data(), bytes.size()}, [&](const Step& step) {
+    bool between = index >= of_operator.size() || !of_operator[index];
+    if (between && static_cast<StepKind>(step.kind) == StepKind::move) moved += step.params;
+    ++index;
+  });
+  return moved;
 }
 
 BuiltProgram build_program(const Model& model, const BuildTable& table, const ProgramOptions& given) {

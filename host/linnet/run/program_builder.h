@@ -50,6 +50,8 @@ struct BuiltProgram {
   // The arena that a device needs to run this Program, made ahead of time / built by itself.
   uint32_t arena_bytes_ready() const;
   uint32_t arena_bytes_built() const;
+  // By moves between operators, per inference; what operators themselves copy is not among them.
+  uint64_t moved_bytes() const;
 };
 
 // Throws Error: all refused operators are named in one message.
