@@ -241,7 +241,11 @@ TEST_F(Command, OptionsThatMakeNoSense) {
   write("clamp.tflite", clamp_network());
   expect_refused({"run", "clamp.tflite", "--arena-size", "12Q"}, "'12Q' is not a size");
   expect_refused({"run", "clamp.tflite", "--arena-size", "5G"}, "more than 4 GB");
-  expect_refused({"run", "clamp.tflite", "--memory", "compacting"}, "static");
+  expect_refused({"run", "clamp.tflite", "--memory", "compacting"}, "--prepare host");
+  expect_refused({"run", "clamp.tflite", "--memory", "swap"}, "compacting");
+  expect_refused({"inspect", "clamp.tflite", "--memory", "magic"}, "static");
+  expect_refused({"plan", "clamp.tflite", "--memory", "magic"}, "static");
+  expect_refused({"export", "clamp.tflite", "-o", "sources", "--memory", "magic"}, "static");
   expect_refused({"run", "clamp.tflite", "--memory", "magic"}, "magic");
   expect_refused({"run", "clamp.tflite", "--prepare", "moon"}, "device");
   expect_refused({"run", "clamp.tflite", "--kernels", "none"}, "reference");

@@ -3,6 +3,7 @@
 #include "cli/errors.h"
 #include "cli/test_command.h"
 #include "linnet/graph/network_builder.h"
+#include "linnet/graph/networks.h"
 
 namespace linnet::cli::test {
 namespace {
@@ -55,6 +56,38 @@ TEST_F(PlanCommandTest, ExportPlansUnlessTheModelIsPlanned) {
   EXPECT_EQ(arena({"export", "best.tflite", "-o", "c", "--order", "keep", "--json"}), best);
   EXPECT_EQ(outputs_of({"run", "a/net.lnnp", "--json"}).empty(), false);
   EXPECT_LE(arena({"export", "net.tflite", "-o", "d", "--caller-inputs", "--caller-outputs", "--json"}), best);
+}
+
+TEST_F(PlanCommandTest, CompactingTakesLessWithTheSameBits) {
+  write("net.tflite", graph::narrow_holes(1));
+  auto json = [&](const std::vector<std::string>& words) {
+    Ran ran = linnet(words);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.json();
+  };
+  std::vector<std::string> keep = {"plan", "net.tflite", "--order", "keep", "--json"}, moving = keep;
+  moving.insert(moving.end(), {"--memory", "compacting", "-o", "moving.tflite"});
+  auto fixed = json(keep), planned = json(moving);
+  EXPECT_EQ(fixed["moved_bytes"], 0);
+  EXPECT_GT(planned["moved_bytes"], 0);
+  EXPECT_LT(planned["arena_bytes"], fixed["arena_bytes"]);
+  EXPECT_EQ(planned["static_activation_bytes"], fixed["activation_bytes"]);
+  auto here = json({"run", "net.tflite", "--prepare", "host", "--memory", "compacting", "--json"});
+  auto travelled = json({"run", "moving.tflite", "--json"});  // built as a device builds it, by the plan in the file
+  auto still = json({"run", "net.tflite", "--json"});
+  EXPECT_EQ(here["arena_bytes"], planned["arena_bytes"]);
+  EXPECT_EQ(here["moved_bytes"], planned["moved_bytes"]);
+  EXPECT_EQ(travelled["moved_bytes"], planned["moved_bytes"]);
+  EXPECT_EQ(still["moved_bytes"], 0);
+  EXPECT_EQ(here["outputs"].dump(), still["outputs"].dump());
+  EXPECT_EQ(travelled["outputs"].dump(), still["outputs"].dump());
+  auto exported = json({"export", "net.tflite", "--order", "keep", "--memory", "compacting", "-o", "sources", "--json"});
+  EXPECT_EQ(exported["arena_bytes"], planned["arena_bytes"]);
+  EXPECT_EQ(exported["moved_bytes"], planned["moved_bytes"]);
+  auto seen = json({"inspect", "net.tflite", "--memory", "compacting", "--json"});
+  EXPECT_EQ(seen["prepared_on_host"]["arena_bytes"], planned["arena_bytes"]);
+  EXPECT_EQ(seen["moved_bytes"], planned["moved_bytes"]);
+  expect_refused({"run", "sources/net.lnnp", "--memory", "compacting"}, "is a Program");
 }
 
 TEST_F(PlanCommandTest, SaysWhenItDoesNotFit) {

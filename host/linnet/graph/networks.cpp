@@ -383,6 +383,26 @@ std::vector<uint8_t> watts_strogatz(const WiredSpec& spec, Type type) {
   return n.classes(x);
 }
 
+std::vector<uint8_t> narrow_holes(uint32_t seed) {
+  struct Result {
+    int channels, last;
+  };
+  const Result results[] = {{4, 3}, {4, 5}, {3, 9}, {2, 7}, {2, 8}, {2, 8}, {1, 9}, {4, 11}, {4, 12}, {3, 12}, {1, 12}, {3, 12}};
+  std::mt19937 random(seed);
+  auto between = [&](uint32_t low, uint32_t high) { return static_cast<int32_t>(low + random() % (high - low + 1)); };
+  NetworkBuilder n(seed);
+  int x = n.input(Type::float32, {1, between(10, 16), between(10, 16), 1});
+  std::vector<int> chain, means;
+  for (const Result& result : results) {
+    x = n.conv_2d(x, {.channels = result.channels, .kernel = {between(2, 4), between(2, 4)}});
+    chain.push_back(x);
+    for (size_t i = 0; i < chain.size(); ++i)
+      if (results[i].last == static_cast<int>(chain.size())) means.push_back(n.mean(chain[i], {1, 2}, true));
+  }
+  n.output(n.concatenation(means, 3));
+  return n.write();
+}
+
 const std::vector<NamedNetwork>& named_networks() {
   static const std::vector<NamedNetwork> all = {
       {"vgg16", "Simonyan & Zisserman 2014", false, vgg16},

@@ -29,4 +29,8 @@ struct WiredSpec {
 };
 std::vector<uint8_t> watts_strogatz(const WiredSpec& spec, Type type = Type::int8);
 
+// A chain of convolutions whose results are wanted again later; of how many channels, and by which place of the chain, is
+// such that the holes they leave in a still placement are too narrow, whichever placement it is. The seed chooses extents.
+std::vector<uint8_t> narrow_holes(uint32_t seed);
+
 }  // namespace linnet::graph

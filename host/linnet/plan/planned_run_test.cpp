@@ -7,6 +7,7 @@
 #include <set>
 
 #include "linnet/graph/network_builder.h"
+#include "linnet/graph/networks.h"
 #include "linnet/plan/network_plan.h"
 #include "linnet/run/catalogue.h"
 #include "linnet/run/session.h"
@@ -177,28 +178,6 @@ TEST(PlannedRun, EqualsTheRunWithoutReuseOnRandomNetworks) {
   EXPECT_GT(reordered, 10);  // or no order changes
 }
 
-// A chain of convolutions whose results are wanted again later; of how many channels, and by which place of the chain, is
-// such that the holes they leave in a still placement are too narrow, whichever placement it is.
-std::vector<uint8_t> fragmenting_network(uint32_t seed) {
-  struct Result {
-    int channels, last;
-  };
-  const Result results[] = {{4, 3}, {4, 5}, {3, 9}, {2, 7}, {2, 8}, {2, 8}, {1, 9}, {4, 11}, {4, 12}, {3, 12}, {1, 12}, {3, 12}};
-  std::mt19937 random(seed);
-  auto between = [&](uint32_t low, uint32_t high) { return static_cast<int32_t>(low + random() % (high - low + 1)); };
-  graph::NetworkBuilder n(seed);
-  int x = n.input(Type::float32, {1, between(10, 16), between(10, 16), 1});
-  std::vector<int> chain, means;
-  for (const Result& result : results) {
-    x = n.conv_2d(x, {.channels = result.channels, .kernel = {between(2, 4), between(2, 4)}});
-    chain.push_back(x);
-    for (size_t i = 0; i < chain.size(); ++i)
-      if (results[i].last == static_cast<int>(chain.size())) means.push_back(n.mean(chain[i], {1, 2}, true));
-  }
-  n.output(n.concatenation(means, 3));
-  return n.write();
-}
-
 NetworkOptions compacting(OrderPolicy order) {
   NetworkOptions options;
   options.memory = MemoryPolicy::compacting;
@@ -238,7 +217,7 @@ TEST(CompactedRun, EqualsTheRunWithoutReuseOnRandomNetworks) {
   constexpr uint32_t networks = 500;
   for (uint32_t seed = 1; seed <= networks; ++seed) {
     SCOPED_TRACE(seed);
-    std::vector<uint8_t> file = seed % 10 ? random_network(seed) : fragmenting_network(seed);
+    std::vector<uint8_t> file = seed % 10 ? random_network(seed) : graph::narrow_holes(seed);
     NetworkPlan planned = check_compacted(file, seed, seed % 4 < 2 ? OrderPolicy::keep : OrderPolicy::best);
     if (planned.moves.empty()) continue;
     ++moving;
@@ -250,7 +229,7 @@ TEST(CompactedRun, EqualsTheRunWithoutReuseOnRandomNetworks) {
 }
 
 TEST(CompactedRun, SavesWhereNoStillPlacementReachesTheWorkingSet) {
-  NetworkPlan planned = check_compacted(fragmenting_network(1), 1, OrderPolicy::keep);
+  NetworkPlan planned = check_compacted(graph::narrow_holes(1), 1, OrderPolicy::keep);
   std::cout << "still " << planned.still_arena_bytes << ", moving " << planned.arena_bytes << " with " << planned.moved_bytes << " bytes moved, bound "
             << planned.lower_bound_bytes << "\n";
   EXPECT_LT(planned.arena_bytes, planned.still_arena_bytes * 95 / 100);
