@@ -115,7 +115,7 @@ TEST(Budget, StartUpOfVisualWakeWords) {
 }
 
 // Every activation in a place of its own; where `moves` are wanted, each moves as soon as it is there, by less than its size.
-// No plan moves as much: a compacting policy that slides all that lives after every operator moves each once on average.
+// Planned moves are far fewer; this prices the move itself on a network whose own plan needs none.
 BuiltProgram all_moving(const Model& model, bool moves, uint64_t& moved_bytes) {
   constexpr uint32_t distance = 64;
   BuiltProgram still = build_program(model, catalogue().table, {.ignore_model_plan = true});
