@@ -80,7 +80,7 @@ void check_built_on_host(const OnHost& host) {
 
 // A .tflite that carries its plan: the board builds by it what the host builds by it.
 void check_planned_on_board(const OnHost& host) {
-  std::vector<uint8_t> file = plan::planned_model(plan::plan_network(host.model, table(), plan::quick_options()), table());
+  std::vector<uint8_t> file = plan::planned_model(plan::plan_network(host.model, table(), plan::quick_options()));
   ProgramOptions options;
   options.origins = false;
   options.constants_in_model = true;

@@ -1,13 +1,12 @@
-// Small inputs that other engines got wrong, each with the whole kind of fault behind it. Expected values follow from the
-// definition of the operator, or are those of a run that must be the same.
+// Small inputs that other engines got wrong, each with the whole kind of fault behind it. Expected values follow from
+// the definition of the operator, or are those of a run that must be the same.
 //
 // What is tested beside the code is not repeated here:
-//   an absent bias equals zeros            AbsentBiasIsZeros in device/linnet/ops/*_test.cpp (each type and width of bias)
-//   an arena of every size, running again  below, and networks_test.cpp on other people's networks
-//   buffers reused, reordered, moved       host/linnet/plan/planned_run_test.cpp, tests/seams
-//   IF that ignores or passes on inputs    device/linnet/ops/if_test.cpp
-//   broken numbers and structures          device/linnet/model/model_test.cpp; at random: tests/fuzz
-//   exit status and message of all this    cli/command_test.cpp
+//   an absent bias equals zeros            AbsentBiasIsZeros in device/linnet/ops/*_test.cpp (each type and width of
+//   bias) an arena of every size, running again  below, and networks_test.cpp on other people's networks buffers
+//   reused, reordered, moved       host/linnet/plan/planned_run_test.cpp, tests/seams IF that ignores or passes on
+//   inputs    device/linnet/ops/if_test.cpp broken numbers and structures          device/linnet/model/model_test.cpp;
+//   at random: tests/fuzz exit status and message of all this    cli/command_test.cpp
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -40,7 +39,8 @@ constexpr Type all_types[] = {Type::float32, Type::int8, Type::int16};
 const BuildTable& table() { return catalogue().table; }
 Bytes bytes_of(const File& file) { return {file.data(), file.size()}; }
 
-// ---- Scales per channel -------------------------------------------------------------------------------------------------
+// ---- Scales per channel
+// -------------------------------------------------------------------------------------------------
 
 using AddSum = int (*)(NetworkBuilder&, int x, int filter, int channels);
 
@@ -56,22 +56,38 @@ const SumOperator sum_operators[] = {
      [](NetworkBuilder& n, int x, int f, int c) {
        return n.fully_connected(x, {.channels = c, .filter = f, .bias = graph::absent}, n.tensor(x).quantization);
      },
-     {3, 5}, {4, 5}, 0, true},
+     {3, 5},
+     {4, 5},
+     0,
+     true},
     {"CONV_2D",
      [](NetworkBuilder& n, int x, int f, int c) {
-       return n.conv_2d(x, {.channels = c, .kernel = {3, 2}, .filter = f, .bias = graph::absent}, n.tensor(x).quantization);
+       return n.conv_2d(x, {.channels = c, .kernel = {3, 2}, .filter = f, .bias = graph::absent},
+                        n.tensor(x).quantization);
      },
-     {1, 4, 3, 2}, {4, 3, 2, 2}, 0, true},
+     {1, 4, 3, 2},
+     {4, 3, 2, 2},
+     0,
+     true},
     {"DEPTHWISE_CONV_2D",
      [](NetworkBuilder& n, int x, int f, int c) {
-       return n.depthwise_conv_2d(x, {.channels = c, .kernel = {3, 2}, .filter = f, .bias = graph::absent}, n.tensor(x).quantization);
+       return n.depthwise_conv_2d(x, {.channels = c, .kernel = {3, 2}, .filter = f, .bias = graph::absent},
+                                  n.tensor(x).quantization);
      },
-     {1, 4, 3, 2}, {1, 3, 2, 4}, 3, true},
+     {1, 4, 3, 2},
+     {1, 3, 2, 4},
+     3,
+     true},
     {"TRANSPOSE_CONV",
      [](NetworkBuilder& n, int x, int f, int c) {
-       return n.transpose_conv(x, {.channels = c, .kernel = {3, 2}, .stride = {2, 1}, .filter = f, .bias = graph::absent}, n.tensor(x).quantization);
+       return n.transpose_conv(x,
+                               {.channels = c, .kernel = {3, 2}, .stride = {2, 1}, .filter = f, .bias = graph::absent},
+                               n.tensor(x).quantization);
      },
-     {1, 4, 3, 2}, {4, 3, 2, 2}, 0, false},
+     {1, 4, 3, 2},
+     {4, 3, 2, 2},
+     0,
+     false},
 };
 
 struct ScaledFilter {
@@ -88,8 +104,8 @@ ScaledFilter with_scales(const SumOperator& op, Type type, const std::vector<flo
   return made;
 }
 
-// Channel c of a filter with scales per channel is channel c of the filter that has scale c throughout. Powers of two, so
-// that no rounding differs.
+// Channel c of a filter with scales per channel is channel c of the filter that has scale c throughout. Powers of two,
+// so that no rounding differs.
 TEST(ScalesPerChannel, EachChannelIsTheOneOfAFilterWithThatScaleAlone) {
   const std::vector<float> scales = {0.5f, 0.0625f, 0.25f, 0.125f};
   for (const SumOperator& op : sum_operators)
@@ -118,25 +134,31 @@ TEST(ScalesPerChannel, AnotherNumberOrDimensionIsRefused) {
       if (type == Type::float32 && !op.hybrid) continue;
       SCOPED_TRACE(std::string(op.name) + " " + type_name(type));
       for (size_t count : {size_t{0}, size_t{2}, size_t{3}, size_t{5}})
-        EXPECT_FALSE(test::refusal(with_scales(op, type, std::vector<float>(count, 0.25f), op.channel_dimension).file).empty()) << count << " scales";
+        EXPECT_FALSE(
+            test::refusal(with_scales(op, type, std::vector<float>(count, 0.25f), op.channel_dimension).file).empty())
+            << count << " scales";
       int other = op.channel_dimension == 0 ? 1 : 2;  // as many as it has elements, but not the output channels
       size_t count = static_cast<size_t>(op.filter[static_cast<size_t>(other)]);
       EXPECT_FALSE(test::refusal(with_scales(op, type, std::vector<float>(count, 0.25f), other).file).empty());
     }
 }
 
-// ---- Rows and batches -----------------------------------------------------------------------------------------------------
+// ---- Rows and batches
+// -----------------------------------------------------------------------------------------------------
 
 TEST(Batches, EverySoftmaxRowIsThatRowAlone) {
   struct Types {
     Type from, to;
   };
-  for (Types t : {Types{Type::int8, Type::int8}, Types{Type::int8, Type::int16}, Types{Type::int16, Type::int16}, Types{Type::float32, Type::float32}})
+  for (Types t : {Types{Type::int8, Type::int8}, Types{Type::int8, Type::int16}, Types{Type::int16, Type::int16},
+                  Types{Type::float32, Type::float32}})
     for (const Shape& shape : {Shape{3, 4}, Shape{3, 1, 4}, Shape{1, 3, 1, 4}, Shape{2, 3, 4}, Shape{7, 1}}) {
       TensorBytes input;
       auto network = [&](const Shape& s) {
         NetworkBuilder n(2);
-        int x = n.input(t.from, s, t.from == Type::float32 ? graph::Quantization{} : per_tensor(t.from == Type::int8 ? 0.05f : 0.0003f));
+        int x = n.input(
+            t.from, s,
+            t.from == Type::float32 ? graph::Quantization{} : per_tensor(t.from == Type::int8 ? 0.05f : 0.0003f));
         int y = n.softmax(x);
         if (t.from != t.to) n.tensor(y).type = t.to, n.tensor(y).quantization = per_tensor(1 / 65536.f, -32768);
         n.output(y);
@@ -173,18 +195,23 @@ TEST(Batches, AreIndependentInEveryOperator) {
   }
 }
 
-// ---- TRANSPOSE_CONV -------------------------------------------------------------------------------------------------------
+// ---- TRANSPOSE_CONV
+// -------------------------------------------------------------------------------------------------------
 
 struct Scatter {  // input pixel (y, x) adds to outputs (y, x) * stride - padding + k
   int rows, columns, in_channels, out_channels, filter_rows, filter_columns, stride_rows, stride_columns;
   bool same;
 
-  static int padding(int in, int size, int stride, int out) { return std::max(0, ((in - 1) * stride + size - out) / 2); }
+  static int padding(int in, int size, int stride, int out) {
+    return std::max(0, ((in - 1) * stride + size - out) / 2);
+  }
   static int length(int in, int size, int stride, bool same) { return same ? in * stride : (in - 1) * stride + size; }
 
   std::vector<int> apply(const std::vector<int>& in, const std::vector<int>& filter) const {
-    int out_rows = length(rows, filter_rows, stride_rows, same), out_columns = length(columns, filter_columns, stride_columns, same);
-    int top = padding(rows, filter_rows, stride_rows, out_rows), left = padding(columns, filter_columns, stride_columns, out_columns);
+    int out_rows = length(rows, filter_rows, stride_rows, same),
+        out_columns = length(columns, filter_columns, stride_columns, same);
+    int top = padding(rows, filter_rows, stride_rows, out_rows),
+        left = padding(columns, filter_columns, stride_columns, out_columns);
     std::vector<int> out(static_cast<size_t>(out_rows * out_columns * out_channels));
     for (int y = 0; y < rows; ++y)
       for (int x = 0; x < columns; ++x)
@@ -215,12 +242,20 @@ void check_scatter(const Scatter& s, Type type, std::mt19937& random) {
   NetworkBuilder n;
   graph::Quantization q = type == Type::float32 ? graph::Quantization{} : per_tensor(1);
   int x = n.input(type, {1, s.rows, s.columns, s.in_channels}, q);
-  int filter = n.constant(type == Type::float32 ? type : Type::int8, {s.out_channels, s.filter_rows, s.filter_columns, s.in_channels},
+  int filter = n.constant(type == Type::float32 ? type : Type::int8,
+                          {s.out_channels, s.filter_rows, s.filter_columns, s.in_channels},
                           std::vector<W>(weights.begin(), weights.end()), q);
-  n.output(n.transpose_conv(x, {.channels = s.out_channels, .kernel = {s.filter_rows, s.filter_columns}, .stride = {s.stride_rows, s.stride_columns},
-                                .padding = s.same ? Padding::same : Padding::valid, .filter = filter, .bias = graph::absent}, q));
+  n.output(n.transpose_conv(x,
+                            {.channels = s.out_channels,
+                             .kernel = {s.filter_rows, s.filter_columns},
+                             .stride = {s.stride_rows, s.stride_columns},
+                             .padding = s.same ? Padding::same : Padding::valid,
+                             .filter = filter,
+                             .bias = graph::absent},
+                            q));
   std::vector<int> want = s.apply(in, weights);
-  EXPECT_EQ((test::run_single<T>(n.write(), std::vector<T>(in.begin(), in.end()))), std::vector<T>(want.begin(), want.end()));
+  EXPECT_EQ((test::run_single<T>(n.write(), std::vector<T>(in.begin(), in.end()))),
+            std::vector<T>(want.begin(), want.end()));
 }
 
 TEST(TransposeConvSweep, FollowsTheDefinitionForUnequalFiltersAndStrides) {
@@ -232,14 +267,16 @@ TEST(TransposeConvSweep, FollowsTheDefinitionForUnequalFiltersAndStrides) {
           for (bool same : {false, true}) {
             if (random() % 4 != 0) continue;  // some of the 800, others for each type
             Scatter s = {3, 2, 2, 2, filter_rows, filter_columns, stride_rows, stride_columns, same};
-            SCOPED_TRACE(testing::Message() << filter_rows << "x" << filter_columns << " by " << stride_rows << "x" << stride_columns << " " << same);
+            SCOPED_TRACE(testing::Message() << filter_rows << "x" << filter_columns << " by " << stride_rows << "x"
+                                            << stride_columns << " " << same);
             check_scatter<float, float>(s, Type::float32, random);
             check_scatter<int8_t, int8_t>(s, Type::int8, random);
             check_scatter<int16_t, int8_t>(s, Type::int16, random);
           }
 }
 
-// ---- Sums beyond 31 bits --------------------------------------------------------------------------------------------------
+// ---- Sums beyond 31 bits
+// --------------------------------------------------------------------------------------------------
 
 // 520 products of 32767 and 127 pass 2^31; times 2^-17 that is 16509 and a half.
 TEST(WideSums, Int16DoesNotWrapInAnyOperator) {
@@ -250,27 +287,46 @@ TEST(WideSums, Int16DoesNotWrapInAnyOperator) {
     Padding padding;
   };
   const Case cases[] = {
-      {"FULLY_CONNECTED", {1, 520}, {1, 520}, [](auto& n, int x, auto& s, auto q) { return n.fully_connected(x, s, q); }, Padding::same},
-      {"CONV_2D", {1, 2, 2, 130}, {1, 2, 2, 130}, [](auto& n, int x, auto& s, auto q) { return n.conv_2d(x, s, q); }, Padding::valid},
-      {"DEPTHWISE_CONV_2D", {1, 20, 26, 1}, {1, 20, 26, 1}, [](auto& n, int x, auto& s, auto q) { return n.depthwise_conv_2d(x, s, q); }, Padding::valid},
-      {"TRANSPOSE_CONV", {1, 1, 1, 520}, {1, 1, 1, 520}, [](auto& n, int x, auto& s, auto q) { return n.transpose_conv(x, s, q); }, Padding::same},
+      {"FULLY_CONNECTED",
+       {1, 520},
+       {1, 520},
+       [](auto& n, int x, auto& s, auto q) { return n.fully_connected(x, s, q); },
+       Padding::same},
+      {"CONV_2D",
+       {1, 2, 2, 130},
+       {1, 2, 2, 130},
+       [](auto& n, int x, auto& s, auto q) { return n.conv_2d(x, s, q); },
+       Padding::valid},
+      {"DEPTHWISE_CONV_2D",
+       {1, 20, 26, 1},
+       {1, 20, 26, 1},
+       [](auto& n, int x, auto& s, auto q) { return n.depthwise_conv_2d(x, s, q); },
+       Padding::valid},
+      {"TRANSPOSE_CONV",
+       {1, 1, 1, 520},
+       {1, 1, 1, 520},
+       [](auto& n, int x, auto& s, auto q) { return n.transpose_conv(x, s, q); },
+       Padding::same},
   };
   for (const Case& c : cases)
     for (bool wide_bias : {false, true})
       for (int sign : {1, -1}) {
         NetworkBuilder n;
         int x = n.input(Type::int16, c.input, per_tensor(1.0f / 1024));
-        int filter = n.constant(Type::int8, c.filter, std::vector<int8_t>(520, static_cast<int8_t>(127 * sign)), per_tensor(1.0f / 128));
+        int filter = n.constant(Type::int8, c.filter, std::vector<int8_t>(520, static_cast<int8_t>(127 * sign)),
+                                per_tensor(1.0f / 128));
         int bias = wide_bias ? n.constant<int64_t>(Type::int64, {1}, {0}, per_tensor(1.0f / 131072)) : graph::absent;
         std::array<int, 2> kernel = {1, 1};
         if (c.filter.size() == 4) kernel = {c.filter[1], c.filter[2]};
-        n.output(c.add(n, x, {.channels = 1, .kernel = kernel, .padding = c.padding, .filter = filter, .bias = bias}, per_tensor(1.0f)));
+        n.output(c.add(n, x, {.channels = 1, .kernel = kernel, .padding = c.padding, .filter = filter, .bias = bias},
+                       per_tensor(1.0f)));
         int y = sign * test::run_single<int16_t>(n.write(), std::vector<int16_t>(520, 32767)).at(0);
         EXPECT_TRUE(y == 16509 || y == 16510) << c.name << " " << sign << ": " << y;
       }
 }
 
-// ---- Optional biases -------------------------------------------------------------------------------------------------------
+// ---- Optional biases
+// -------------------------------------------------------------------------------------------------------
 
 enum class Bias { none, absent_input, zeros32, zeros64 };
 
@@ -299,8 +355,8 @@ TensorBytes with_bias(const SumOperator& op, Bias bias, NarrowSums narrow) {
   return test::run_model(file, {n.random_input(x)}).at(0);
 }
 
-// Sums of int16 activations have 64 bits, with or without a bias, also with one of 32 bits; but CONV_2D's are TFLM's, where a
-// bias of 32 bits means sums of 32, which round otherwise.
+// Sums of int16 activations have 64 bits, with or without a bias, also with one of 32 bits; but CONV_2D's are TFLM's,
+// where a bias of 32 bits means sums of 32, which round otherwise.
 TEST(OptionalBias, ZerosOfAnyWidthAreAsNoBiasForInt16) {
   for (const SumOperator& op : sum_operators) {
     TensorBytes without = with_bias(op, Bias::none, {});
@@ -313,7 +369,8 @@ TEST(OptionalBias, ZerosOfAnyWidthAreAsNoBiasForInt16) {
 
 // A file can say that sums have 32 bits (quantized_bias_type): then they have them without a bias too.
 TEST(OptionalBias, ZerosAreAsNoBiasWhereTheFileAsksForSumsOf32Bits) {
-  const std::map<std::string, NarrowSums> fields = {{"FULLY_CONNECTED", {4, 11}}, {"CONV_2D", {6, 8}}, {"TRANSPOSE_CONV", {4, 5}}};
+  const std::map<std::string, NarrowSums> fields = {
+      {"FULLY_CONNECTED", {4, 11}}, {"CONV_2D", {6, 8}}, {"TRANSPOSE_CONV", {4, 5}}};
   for (const SumOperator& op : sum_operators) {
     auto field = fields.find(op.name);
     if (field == fields.end()) continue;  // DEPTHWISE_CONV_2D cannot say it
@@ -322,12 +379,17 @@ TEST(OptionalBias, ZerosAreAsNoBiasWhereTheFileAsksForSumsOf32Bits) {
     EXPECT_EQ(with_bias(op, Bias::zeros32, field->second), without) << op.name;
     EXPECT_NE(without, with_bias(op, Bias::none, {})) << op.name;  // or the field does nothing
   }
-  EXPECT_EQ(with_bias(sum_operators[1], Bias::zeros32, {}), with_bias(sum_operators[1], Bias::none, fields.at("CONV_2D")));  // a bias says it too
+  EXPECT_EQ(with_bias(sum_operators[1], Bias::zeros32, {}),
+            with_bias(sum_operators[1], Bias::none, fields.at("CONV_2D")));  // a bias says it too
 }
 
-// ---- Scalars and unequal ranks ----------------------------------------------------------------------------------------------
+// ---- Scalars and unequal ranks
+// ----------------------------------------------------------------------------------------------
 
-size_t count(const Shape& shape) { return std::accumulate(shape.begin(), shape.end(), size_t{1}, [](size_t n, int32_t d) { return n * static_cast<size_t>(d); }); }
+size_t count(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), size_t{1},
+                         [](size_t n, int32_t d) { return n * static_cast<size_t>(d); });
+}
 
 // Element of `shape`, aligned to the right, that goes with element i of `out`.
 size_t broadcast_index(size_t i, const Shape& out, const Shape& shape) {
@@ -350,9 +412,21 @@ void check_broadcasts(Type type) {
     Shape a, b;
     bool omit_a = false, omit_b = false;
   };
-  const Pair pairs[] = {{{2, 1, 6}, {6}},       {{6}, {2, 1, 6}},       {{1, 1, 13}, {13}}, {{13}, {1, 1, 13}}, {{2, 3}, {}, false, true}, {{}, {2, 3}, true, false},
-                        {{}, {}, true, true},   {{}, {1}, true, false}, {{}, {1, 1}},       {{2, 1, 6}, {1}},   {{2, 1, 6}, {4, 1}},       {{1, 2, 1, 3}, {2, 1}},
-                        {{3, 1, 2}, {1, 4, 1}}, {{5}, {5}},             {{2, 2, 3}, {2, 3}}};
+  const Pair pairs[] = {{{2, 1, 6}, {6}},
+                        {{6}, {2, 1, 6}},
+                        {{1, 1, 13}, {13}},
+                        {{13}, {1, 1, 13}},
+                        {{2, 3}, {}, false, true},
+                        {{}, {2, 3}, true, false},
+                        {{}, {}, true, true},
+                        {{}, {1}, true, false},
+                        {{}, {1, 1}},
+                        {{2, 1, 6}, {1}},
+                        {{2, 1, 6}, {4, 1}},
+                        {{1, 2, 1, 3}, {2, 1}},
+                        {{3, 1, 2}, {1, 4, 1}},
+                        {{5}, {5}},
+                        {{2, 2, 3}, {2, 3}}};
   for (const Pair& p : pairs)
     for (int operation : {0, 1, 2})
       for (bool constant : {false, true}) {
@@ -377,7 +451,8 @@ void check_broadcasts(Type type) {
         if (!constant) inputs.push_back(to_bytes(y));
         auto got = test::run_model(n.write(), inputs);
         ASSERT_EQ(got.size(), 1u);
-        EXPECT_EQ(from_bytes<T>(got[0]), want) << type_name(type) << " operation " << operation << " ranks " << p.a.size() << ", " << p.b.size();
+        EXPECT_EQ(from_bytes<T>(got[0]), want)
+            << type_name(type) << " operation " << operation << " ranks " << p.a.size() << ", " << p.b.size();
       }
 }
 
@@ -391,28 +466,33 @@ TEST(Scalars, AndUnequalRanksBroadcast) {
 // Without a shape vector a tensor is one element, like [1].
 TEST(Scalars, AreLikeOneElementInEveryOperatorThatTakesThem) {
   using Add = int (*)(NetworkBuilder&, int);
-  const Add operators[] = {[](auto& n, int x) { return n.relu(x); },
-                           [](auto& n, int x) { return n.relu6(x); },
-                           [](auto& n, int x) { return n.leaky_relu(x, 0.5f); },
-                           [](auto& n, int x) { return n.logistic(x); },
-                           [](auto& n, int x) { return n.tanh(x); },
-                           [](auto& n, int x) { return n.reshape(x, {1, 1}); },
-                           [](auto& n, int x) { return n.reshape(n.relu(x), {}); },
-                           [](auto& n, int x) { return n.quantize(x, Type::int8, per_tensor(0.1f, 2)); },
-                           [](auto& n, int x) { return n.tensor(x).type == Type::float32 ? n.relu(x) : n.dequantize(x); }};
+  const Add operators[] = {
+      [](auto& n, int x) { return n.relu(x); },
+      [](auto& n, int x) { return n.relu6(x); },
+      [](auto& n, int x) { return n.leaky_relu(x, 0.5f); },
+      [](auto& n, int x) { return n.logistic(x); },
+      [](auto& n, int x) { return n.tanh(x); },
+      [](auto& n, int x) {
+        return n.reshape(x, {1, 1});
+      },
+      [](auto& n, int x) { return n.reshape(n.relu(x), {}); },
+      [](auto& n, int x) { return n.quantize(x, Type::int8, per_tensor(0.1f, 2)); },
+      [](auto& n, int x) { return n.tensor(x).type == Type::float32 ? n.relu(x) : n.dequantize(x); }};
   for (Type type : all_types)
     for (const Add& add : operators) {
       std::vector<TensorBytes> outputs;
       for (int form = 0; form < 3; ++form) {  // [1], [], no vector
         NetworkBuilder n;
-        int x = n.input(type, form == 0 ? Shape{1} : Shape{}, type == Type::float32 ? graph::Quantization{} : per_tensor(type == Type::int8 ? 0.1f : 0.001f));
+        int x = n.input(type, form == 0 ? Shape{1} : Shape{},
+                        type == Type::float32 ? graph::Quantization{} : per_tensor(type == Type::int8 ? 0.1f : 0.001f));
         n.tensor(x).omit_shape = form == 2;
         int y = add(n, x);
         if (n.tensor(y).shape.empty()) n.tensor(y).omit_shape = form == 2;
         n.output(y);
         File file = n.write();
         outputs.push_back(test::run_model(file, {n.random_input(x)}).at(0));
-        EXPECT_EQ(outputs.back(), outputs.front()) << type_name(type) << " operator " << (&add - operators) << " form " << form;
+        EXPECT_EQ(outputs.back(), outputs.front())
+            << type_name(type) << " operator " << (&add - operators) << " form " << form;
       }
     }
 }
@@ -427,7 +507,8 @@ TEST(Scalars, AreWhatAMeanOverEveryAxisGives) {
   }
 }
 
-// ---- Scales of 0, scales of floats --------------------------------------------------------------------------------------------
+// ---- Scales of 0, scales of floats
+// --------------------------------------------------------------------------------------------
 
 // Files give tensors that are not quantised a table all the same, of zeros or of the scale that they had before.
 TEST(NeedlessScales, ChangeNothingOfFloatNetworks) {
@@ -445,7 +526,8 @@ TEST(NeedlessScales, ChangeNothingOfFloatNetworks) {
   };
   std::vector<TensorBytes> expected = run([](size_t) { return graph::Quantization(); });
   EXPECT_EQ(run([](size_t) { return per_tensor(0); }), expected);
-  EXPECT_EQ(run([](size_t i) { return per_tensor(0.25f * static_cast<float>(i + 1), static_cast<int64_t>(i)); }), expected);
+  EXPECT_EQ(run([](size_t i) { return per_tensor(0.25f * static_cast<float>(i + 1), static_cast<int64_t>(i)); }),
+            expected);
   EXPECT_EQ(run([](size_t) { return graph::Quantization{{}, {5}}; }), expected);
 }
 
@@ -453,7 +535,8 @@ TEST(NeedlessScales, ChangeNothingOfFloatNetworks) {
 TEST(NeedlessScales, Of0AreRefusedByOperatorsThatNeedThem) {
   for (const test::OperatorNetwork& net : test::operator_networks(Type::int8, 1)) {
     const std::string name = net.name.substr(0, net.name.find('.'));
-    if (name == "reshape" || name == "transpose" || name == "strided_slice" || name == "pad" || name == "concatenation") continue;
+    if (name == "reshape" || name == "transpose" || name == "strided_slice" || name == "pad" || name == "concatenation")
+      continue;
     SCOPED_TRACE(net.name);
     File file = net.file;
     Model model = open_model(bytes_of(file));
@@ -473,7 +556,8 @@ TEST(NeedlessScales, Of0InAFilterMakeItsChannelZero) {
       if (type == Type::float32 && !op.hybrid) continue;
       ScaledFilter zero = with_scales(op, type, {0.5f, 0, 0.25f, 0.125f}, op.channel_dimension);
       ScaledFilter some = with_scales(op, type, {0.5f, 0.5f, 0.25f, 0.125f}, op.channel_dimension);
-      TensorBytes got = test::run_model(zero.file, {zero.input}).at(0), others = test::run_model(some.file, {some.input}).at(0);
+      TensorBytes got = test::run_model(zero.file, {zero.input}).at(0),
+                  others = test::run_model(some.file, {some.input}).at(0);
       size_t element = element_bytes(type);
       if (type == Type::float32) {  // where zeros have a sign
         std::vector<float> numbers = from_bytes<float>(got);
@@ -482,11 +566,13 @@ TEST(NeedlessScales, Of0InAFilterMakeItsChannelZero) {
       }
       const uint8_t nothing[4] = {};
       for (size_t i = 0; i < got.size() / element; ++i)
-        EXPECT_EQ(std::memcmp(&got[i * element], i % 4 == 1 ? nothing : &others[i * element], element), 0) << op.name << " element " << i;
+        EXPECT_EQ(std::memcmp(&got[i * element], i % 4 == 1 ? nothing : &others[i * element], element), 0)
+            << op.name << " element " << i;
     }
 }
 
-// ---- Arenas of every size -------------------------------------------------------------------------------------------------
+// ---- Arenas of every size
+// -------------------------------------------------------------------------------------------------
 
 TEST(ArenaSizes, EveryOneForEveryOperator) {
   for (Type type : all_types)
@@ -509,7 +595,8 @@ TEST(ArenaSizes, EveryOneAtEveryAlignment) {
   }
 }
 
-// ---- Running again ----------------------------------------------------------------------------------------------------------
+// ---- Running again
+// ----------------------------------------------------------------------------------------------------------
 
 TEST(RunningAgain, GivesTheSameWhateverTheArenaHeldBefore) {
   for (Type type : all_types)
@@ -522,7 +609,8 @@ TEST(RunningAgain, GivesTheSameWhateverTheArenaHeldBefore) {
         for (uint8_t fill : {0x00, 0xFF, 0x55}) {
           GuardedMemory arena(ready ? program.arena_bytes_ready() : program.arena_bytes_built(), 0, fill);
           Interpreter interpreter;
-          Status status = ready ? interpreter.init(bytes_of(program.bytes), *table().kernels, arena.span()) : interpreter.init(model, table(), arena.span());
+          Status status = ready ? interpreter.init(bytes_of(program.bytes), *table().kernels, arena.span())
+                                : interpreter.init(model, table(), arena.span());
           ASSERT_TRUE(status.ok()) << status.text();
           for (int i = 0; i < 6; ++i) {
             if (net.has_state) interpreter.reset();
@@ -535,7 +623,8 @@ TEST(RunningAgain, GivesTheSameWhateverTheArenaHeldBefore) {
     }
 }
 
-// ---- Alignment ----------------------------------------------------------------------------------------------------------------
+// ---- Alignment
+// ----------------------------------------------------------------------------------------------------------------
 
 TEST(Alignment, AModelAnywhereRunsOrSaysWhatItNeeds) {
   for (Type type : all_types)
@@ -577,11 +666,13 @@ TEST(Alignment, TheCallersBuffersAnywhereGiveTheSameOrAreRefused) {
         GuardedMemory in(net.input.size(), shift), out(expected[0].size(), 15 - shift);
         auto bind = [&](const Span<uint8_t>& memory, bool input) {
           auto bytes = static_cast<uint32_t>(memory.size());
-          Status status = input ? interpreter.bind_input(0, memory.data(), bytes) : interpreter.bind_output(0, memory.data(), bytes);
+          Status status = input ? interpreter.bind_input(0, memory.data(), bytes)
+                                : interpreter.bind_output(0, memory.data(), bytes);
           if (!status.ok()) {
             EXPECT_NE(reinterpret_cast<uintptr_t>(memory.data()) % element_bytes(type), 0u) << net.name;
             EXPECT_EQ(status.code(), Code::invalid_call);
-            EXPECT_NE(std::string(status.text()).find("aligned to the size of the tensor's elements"), std::string::npos);
+            EXPECT_NE(std::string(status.text()).find("aligned to the size of the tensor's elements"),
+                      std::string::npos);
           }
           return status.ok();
         };
@@ -598,27 +689,49 @@ TEST(Alignment, TheCallersBuffersAnywhereGiveTheSameOrAreRefused) {
         ASSERT_TRUE(interpreter.run().ok());
         EXPECT_EQ(TensorBytes(to.data(), to.data() + to.size()), expected[0]) << net.name << " at " << shift;
         EXPECT_TRUE(in.intact() && out.intact() && aligned.intact());
-        EXPECT_TRUE(std::equal(net.input.begin(), net.input.end(), in.span().data())) << net.name << ": the caller's input was written";
+        EXPECT_TRUE(std::equal(net.input.begin(), net.input.end(), in.span().data()))
+            << net.name << ": the caller's input was written";
       }
     }
 }
 
-// Converters put constants of 64 bits at multiples of four bytes. A Program that leaves them in the model passes its check and
-// runs; under UBSan nobody reads them otherwise.
+// Converters put constants of 64 bits at multiples of four bytes. A Program that leaves them in the model passes its
+// check and runs; under UBSan nobody reads them otherwise.
 TEST(Alignment, ConstantsOf64BitsAtMultiplesOfFour) {
   using Add = int (*)(NetworkBuilder&);
   const Add networks[] = {
-      [](NetworkBuilder& n) { return n.conv_2d(n.input(Type::int16, {1, 3, 3, 2}, per_tensor(0.1f)), {.channels = 3, .kernel = {2, 2}}); },
-      [](NetworkBuilder& n) { return n.depthwise_conv_2d(n.input(Type::int16, {1, 3, 3, 2}, per_tensor(0.1f)), {.channels = 4, .kernel = {2, 2}}); },
-      [](NetworkBuilder& n) { return n.transpose_conv(n.input(Type::int16, {1, 3, 3, 2}, per_tensor(0.1f)), {.channels = 3, .kernel = {2, 2}}); },
-      [](NetworkBuilder& n) { return n.fully_connected(n.input(Type::int16, {2, 6}, per_tensor(0.1f)), {.channels = 3}); },
-      [](NetworkBuilder& n) { return n.unidirectional_sequence_lstm(n.input(Type::int16, {1, 2, 3}, per_tensor(0.1f)), {.units = 2}); },
-      [](NetworkBuilder& n) { return n.concatenation({n.input(Type::int64, {2, 3}), n.random_constant(Type::int64, {4, 3})}, 0); },
-      [](NetworkBuilder& n) { n.input(Type::int8, {1}); return n.transpose(n.random_constant(Type::int64, {2, 3}), {1, 0}); },
-      [](NetworkBuilder& n) { n.input(Type::int8, {1}); return n.reshape(n.random_constant(Type::int64, {2, 3}), {6}); },
+      [](NetworkBuilder& n) {
+        return n.conv_2d(n.input(Type::int16, {1, 3, 3, 2}, per_tensor(0.1f)), {.channels = 3, .kernel = {2, 2}});
+      },
+      [](NetworkBuilder& n) {
+        return n.depthwise_conv_2d(n.input(Type::int16, {1, 3, 3, 2}, per_tensor(0.1f)),
+                                   {.channels = 4, .kernel = {2, 2}});
+      },
+      [](NetworkBuilder& n) {
+        return n.transpose_conv(n.input(Type::int16, {1, 3, 3, 2}, per_tensor(0.1f)),
+                                {.channels = 3, .kernel = {2, 2}});
+      },
+      [](NetworkBuilder& n) {
+        return n.fully_connected(n.input(Type::int16, {2, 6}, per_tensor(0.1f)), {.channels = 3});
+      },
+      [](NetworkBuilder& n) {
+        return n.unidirectional_sequence_lstm(n.input(Type::int16, {1, 2, 3}, per_tensor(0.1f)), {.units = 2});
+      },
+      [](NetworkBuilder& n) {
+        return n.concatenation({n.input(Type::int64, {2, 3}), n.random_constant(Type::int64, {4, 3})}, 0);
+      },
       [](NetworkBuilder& n) {
         n.input(Type::int8, {1});
-        return n.strided_slice(n.random_constant(Type::int64, {2, 3}), {.begin = {0, 2}, .end = {2, 0}, .strides = {1, -1}});
+        return n.transpose(n.random_constant(Type::int64, {2, 3}), {1, 0});
+      },
+      [](NetworkBuilder& n) {
+        n.input(Type::int8, {1});
+        return n.reshape(n.random_constant(Type::int64, {2, 3}), {6});
+      },
+      [](NetworkBuilder& n) {
+        n.input(Type::int8, {1});
+        return n.strided_slice(n.random_constant(Type::int64, {2, 3}),
+                               {.begin = {0, 2}, .end = {2, 0}, .strides = {1, -1}});
       },
   };
   for (const Add& add : networks) {
@@ -642,7 +755,9 @@ TEST(Alignment, ConstantsOf64BitsAtMultiplesOfFour) {
       uint32_t buffer = tensor.buffer();
       file.resize(to);
       file.insert(file.end(), data.begin(), data.end());
-      graph::overwrite(file, graph::find_field(file, {{schema::Model::buffers, static_cast<int>(buffer)}}, schema::Buffer::offset), to);
+      graph::overwrite(
+          file, graph::find_field(file, {{schema::Model::buffers, static_cast<int>(buffer)}}, schema::Buffer::offset),
+          to);
       ++moved;
     }
     ASSERT_GT(moved, 0);
@@ -661,7 +776,8 @@ TEST(Alignment, ConstantsOf64BitsAtMultiplesOfFour) {
   }
 }
 
-// ---- Unsupported operators ----------------------------------------------------------------------------------------------------
+// ---- Unsupported operators
+// ----------------------------------------------------------------------------------------------------
 
 File with_three_unsupported_operators() {
   NetworkBuilder n;
@@ -672,7 +788,8 @@ File with_three_unsupported_operators() {
   auto branch = [&](bool supported) {
     int subgraph = n.add_subgraph();
     int inner = n.input(Type::int8, {1, 4}, per_tensor(0.5f));
-    n.output(supported ? n.relu(inner) : n.op({.code = 77, .version = 2, .inputs = {inner}}, {n.tensor(inner)}));  // SHAPE
+    n.output(supported ? n.relu(inner)
+                       : n.op({.code = 77, .version = 2, .inputs = {inner}}, {n.tensor(inner)}));  // SHAPE
     n.select_subgraph(0);
     return subgraph;
   };
@@ -684,7 +801,8 @@ File with_three_unsupported_operators() {
 TEST(UnsupportedOperators, AreAllNamedAtOnceWithVersionAndTypes) {
   std::string message = test::refusal(with_three_unsupported_operators());
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 2) << message;
-  for (const char* part : {"operator 1 (LEAKY_RELU", "version 7", "operator 2 (", "Secret", "operator 0 (", "version 2", "of subgraph 2", "int8"})
+  for (const char* part : {"operator 1 (LEAKY_RELU", "version 7", "operator 2 (", "Secret", "operator 0 (", "version 2",
+                           "of subgraph 2", "int8"})
     EXPECT_NE(message.find(part), std::string::npos) << part << " in:\n" << message;
 }
 
@@ -702,15 +820,22 @@ TEST(UnsupportedOperators, AreRefusedBeforeAnythingIsAllocated) {
   }
 }
 
-// ---- Weights outside the flatbuffer -----------------------------------------------------------------------------------------
+// ---- Weights outside the flatbuffer
+// -----------------------------------------------------------------------------------------
 
 TEST(WeightsOutside, EqualTheSameInside) {
   for (Type type : all_types)
-    for (const std::string name : {"conv_2d", "fully_connected", "unidirectional_sequence_lstm", "svdf", "mul", "transpose", "strided_slice"}) {
+    for (const std::string name :
+         {"conv_2d", "fully_connected", "unidirectional_sequence_lstm", "svdf", "mul", "transpose", "strided_slice"}) {
       auto build = [&](bool outside, uint64_t inline_offset, TensorBytes* input) {
         NetworkBuilder n(8);
-        graph::Quantization q = type == Type::float32 ? graph::Quantization{} : per_tensor(type == Type::int8 ? 0.05f : 0.0003f);
-        int x = n.input(type, name == "fully_connected" || name == "svdf" ? Shape{1, 6} : name[0] == 'u' ? Shape{1, 2, 3} : Shape{1, 4, 3, 2}, q);
+        graph::Quantization q =
+            type == Type::float32 ? graph::Quantization{} : per_tensor(type == Type::int8 ? 0.05f : 0.0003f);
+        int x = n.input(type,
+                        name == "fully_connected" || name == "svdf" ? Shape{1, 6}
+                        : name[0] == 'u'                            ? Shape{1, 2, 3}
+                                                                    : Shape{1, 4, 3, 2},
+                        q);
         int y = name == "conv_2d"           ? n.conv_2d(x, {.channels = 3, .kernel = {3, 3}})
                 : name == "fully_connected" ? n.fully_connected(x, {.channels = 3})
                 : name == "svdf"            ? n.svdf(x, {.units = 2, .memory = 3})
@@ -738,7 +863,8 @@ TEST(WeightsOutside, EqualTheSameInside) {
       Model model = open_model(bytes_of(outside));
       size_t begin = outside.size();
       for (uint32_t i = 0; i < model.buffer_count(); ++i)
-        if (!model.buffer(i).empty()) begin = std::min<size_t>(begin, static_cast<size_t>(model.buffer(i).data() - outside.data()));
+        if (!model.buffer(i).empty())
+          begin = std::min<size_t>(begin, static_cast<size_t>(model.buffer(i).data() - outside.data()));
       for (size_t size = begin; size < outside.size(); ++size) {
         File cut(outside.begin(), outside.begin() + static_cast<ptrdiff_t>(size));
         Model ignored;
@@ -748,9 +874,11 @@ TEST(WeightsOutside, EqualTheSameInside) {
     }
 }
 
-// ---- Broken files -----------------------------------------------------------------------------------------------------------
+// ---- Broken files
+// -----------------------------------------------------------------------------------------------------------
 
-// Open, build and run, in an arena between guard zones, a hundred steps at most. What matters is that it ends and stays inside.
+// Open, build and run, in an arena between guard zones, a hundred steps at most. What matters is that it ends and stays
+// inside.
 enum class Outcome { not_opened, not_built, ran };
 Outcome survive(const File& file, const TensorBytes& input) {
   Model model;
@@ -766,7 +894,8 @@ Outcome survive(const File& file, const TensorBytes& input) {
     Tensor tensor = net.input(i);
     std::copy_n(input.begin(), std::min<size_t>(input.size(), tensor.bytes()), tensor.data<uint8_t>());
   }
-  for (int step = 0; step < 100 && net.step() == Progress::more; ++step) {}
+  for (int step = 0; step < 100 && net.step() == Progress::more; ++step) {
+  }
   EXPECT_TRUE(arena.intact());
   return Outcome::ran;
 }
@@ -786,8 +915,8 @@ TEST(BrokenFiles, CutAtAnyByteOrWithAnyByteChangedEndInAnErrorOrAnInference) {
   }
   int outcomes[3] = {};
   for (size_t at = 0; at < good.size(); ++at)
-    for (uint8_t value : {uint8_t{0}, uint8_t{0xFF}, uint8_t{0x7F}, static_cast<uint8_t>(good[at] ^ 1), static_cast<uint8_t>(good[at] ^ 0x80),
-                          static_cast<uint8_t>(good[at] + 4)}) {
+    for (uint8_t value : {uint8_t{0}, uint8_t{0xFF}, uint8_t{0x7F}, static_cast<uint8_t>(good[at] ^ 1),
+                          static_cast<uint8_t>(good[at] ^ 0x80), static_cast<uint8_t>(good[at] + 4)}) {
       File damaged = good;
       damaged[at] = value;
       ++outcomes[static_cast<int>(survive(damaged, input))];
@@ -807,7 +936,8 @@ TEST(BrokenFiles, WithExtremeScalesEndInAnErrorOrAnInference) {
         for (float scale : {1e-45f, 1e-38f, 1e-20f, 1e-6f, 1e6f, 1e20f, 3e38f}) {
           File file = net.file;
           for (const float& old : model.subgraph(0).tensor(t).scales())
-            graph::overwrite(file, static_cast<size_t>(reinterpret_cast<const uint8_t*>(&old) - net.file.data()), scale);
+            graph::overwrite(file, static_cast<size_t>(reinterpret_cast<const uint8_t*>(&old) - net.file.data()),
+                             scale);
           ++outcomes[static_cast<int>(survive(file, net.input))];
         }
     }
@@ -830,8 +960,10 @@ TEST(BrokenFiles, WhoseShapesAskForMoreThanThereIsAreRefusedAtOnce) {
       GuardedMemory arena(8192);
       Interpreter net;
       Status status = net.init(model, table(), arena.span());
-      if (status.code() == Code::out_of_memory) EXPECT_GT(net.where().bytes, 8192u);
-      else EXPECT_EQ(status.code(), Code::unsupported) << huge << ": " << status.text();  // 2 GB and more
+      if (status.code() == Code::out_of_memory)
+        EXPECT_GT(net.where().bytes, 8192u);
+      else
+        EXPECT_EQ(status.code(), Code::unsupported) << huge << ": " << status.text();  // 2 GB and more
     }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }

@@ -71,7 +71,7 @@ void check_planned_programs(const Network& network) {
   options.order = plan::OrderPolicy::best;
   options.order_limits.time_limit_s = 1;
   options.placement_limits.time_limit_s = 1;
-  Network planned(plan::planned_model(plan::plan_network(network.model, table(), options), table()));
+  Network planned(plan::planned_model(plan::plan_network(network.model, table(), options)));
   ASSERT_FALSE(planned.model.metadata("linnet.plan").empty());
   check_programs(planned.model);
   EXPECT_EQ(test::run_model(planned.file, network.inputs), test::run_model(network.file, network.inputs));

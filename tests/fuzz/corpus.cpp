@@ -78,7 +78,7 @@ void plan_seeds(const Corpus& corpus, const fuzz::SmallNetwork& network, const M
       uint16_t number = network.number();
       plan.insert(plan.begin(), {static_cast<uint8_t>(number), static_cast<uint8_t>(number >> 8), static_cast<uint8_t>(caller ? 3 : 0), 0});
       corpus.save("plan", network.name + suffix + (caller ? "_caller" : ""), plan);
-      if (!caller) corpus.save("inference", network.name + suffix + ".tflite", plan::planned_model(planned, catalogue().table));
+      if (!caller) corpus.save("inference", network.name + suffix + ".tflite", plan::planned_model(planned));
     }
 }
 

@@ -313,24 +313,13 @@ std::vector<uint8_t> NetworkPlan::plan_file() const {
   return file;
 }
 
-std::vector<uint8_t> planned_model(const NetworkPlan& plan, const BuildTable& table, const Limits& limits) {
-  Model model = reopened(plan.model);
-  Recording r = record(model, table);
-  PlacedBuffers p = placement_problem(r, false, 16);
-  Placement placement = place(p.problem, limits);
-  prove(check_placement(p.problem, placement));
-  // Version, subgraph, count, then an offset for each tensor of all subgraphs.
-  std::vector<int32_t> words = {1, 0, 0};
-  for (uint32_t s = 0; s < model.subgraph_count(); ++s)
-    for (uint32_t t = 0; t < model.subgraph(s).tensor_count(); ++t) {
-      // TFLM keeps no aliases: only tensors with memory of their own are placed, and only those of the main subgraph.
-      bool ours = s == 0 && r.roots[t] == t && p.buffer_of.count(t) && !r.entries[t].has(TensorEntry::state_in_arena);
-      words.push_back(ours ? static_cast<int32_t>(placement.offsets[static_cast<size_t>(p.buffer_of[t])]) : -1);
-    }
-  words[2] = static_cast<int32_t>(words.size()) - 3;
-  std::vector<uint8_t> offline(words.size() * 4);
-  std::memcpy(offline.data(), words.data(), offline.size());
-  return graph::edit_model(model, {.order = {}, .metadata = {{"linnet.plan", plan.plan_file()}, {"OfflineMemoryAllocation", offline}}});
+std::vector<uint8_t> planned_model(const NetworkPlan& plan, const OfflinePlan& offline) {
+  return graph::edit_model(reopened(plan.model),
+                           {.order = {}, .metadata = {{"linnet.plan", plan.plan_file()}, {"OfflineMemoryAllocation", offline.metadata}}});
+}
+
+std::vector<uint8_t> planned_model(const NetworkPlan& plan, const Limits& limits) {
+  return planned_model(plan, offline_plan(reopened(plan.model), limits));
 }
 
 }  // namespace linnet::plan

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linnet/build/plan.h"
+#include "linnet/plan/offline_plan.h"
 #include "linnet/plan/problem.h"
 #include "linnet/run/program_builder.h"
 
@@ -59,8 +60,9 @@ NetworkPlan plan_network(const Model& model, const BuildTable& table, const Netw
 // The order problem of a network that calls no subgraphs, as plan_network solves it.
 OrderProblem order_problem(const Model& model, const BuildTable& table);
 
-// The planned .tflite: operators in the planned order, "linnet.plan", and "OfflineMemoryAllocation" for TFLM from a second
-// placement without any overlap (offsets multiples of 16; -1 for what TFLM places itself).
-std::vector<uint8_t> planned_model(const NetworkPlan& plan, const BuildTable& table, const Limits& limits = {});
+// The planned .tflite: operators in the planned order, "linnet.plan", and "OfflineMemoryAllocation" for TFLM, given or made
+// within the limits.
+std::vector<uint8_t> planned_model(const NetworkPlan& plan, const OfflinePlan& offline);
+std::vector<uint8_t> planned_model(const NetworkPlan& plan, const Limits& limits = {});
 
 }  // namespace linnet::plan

@@ -52,7 +52,7 @@ TEST_P(NetworkPlanTest, NeedsNoMoreThanPromisedAndChangesNoBit) {
   Model model = open_model({file.data(), file.size()});
   BuiltProgram greedy = build_program(model, table());
   NetworkPlan planned = plan_network(model, table());
-  std::vector<uint8_t> travelled = planned_model(planned, table());
+  std::vector<uint8_t> travelled = planned_model(planned);
   Model again = open_model({travelled.data(), travelled.size()});
   BuiltProgram program = build_program(again, table());
   std::vector<TensorBytes> inputs = some_inputs(greedy);

@@ -167,7 +167,7 @@ TEST(PlannedRun, EqualsTheRunWithoutReuseOnRandomNetworks) {
       options.order_limits.time_limit_s = options.placement_limits.time_limit_s = 0.2;
       NetworkPlan planned = plan_network(model, table(), options);
       EXPECT_LE(planned.peak_bytes, planned.given_peak_bytes);
-      std::vector<uint8_t> travelled = planned_model(planned, table(), {0.1, 0});
+      std::vector<uint8_t> travelled = planned_model(planned, {0.1, 0});
       BuiltProgram program = build_program(open_model({travelled.data(), travelled.size()}), table());
       EXPECT_EQ(run(program, inputs, true), expected);
       smaller += program.arena_bytes_ready() < apart.arena_bytes_ready();
@@ -200,7 +200,7 @@ NetworkPlan check_compacted(const std::vector<uint8_t>& file, uint32_t seed, Ord
   } else {
     EXPECT_LT(align_up(static_cast<uint32_t>(planned.arena_bytes), persistent_alignment), align_up(static_cast<uint32_t>(planned.still_arena_bytes), persistent_alignment));
   }
-  std::vector<uint8_t> travelled = planned_model(planned, table(), {0.1, 0});
+  std::vector<uint8_t> travelled = planned_model(planned, {0.1, 0});
   BuiltProgram program = build_program(open_model({travelled.data(), travelled.size()}), table());
   EXPECT_EQ(program.header().arena_bytes, planned.arena_bytes);
   EXPECT_EQ(static_cast<int64_t>(program.moved_bytes()), planned.moved_bytes);
