@@ -23,7 +23,7 @@ struct Listed;
 template <class... K>
 struct Listed<List<K...>> {
   static constexpr const KernelTable& table = TiledKernels<K...>::table;
-  static constexpr CostFunction costs[] = {&cost_of<K>...};
+  static constexpr KernelAnswers answers[] = {{&cost_of<K>, &detail::lag<K>}...};
   static constexpr uint16_t numbers[] = {kernel_number(K::set, K::Computation::name)...};
 };
 using All = Listed<all::Kernels>;
@@ -34,7 +34,7 @@ bool refuse(const uint8_t*, uint32_t, Extent*, int) { return false; }
 struct Numbered {
   KernelEntry kernels[kernel_numbers];
   TileEntry tiles[kernel_numbers];
-  CostFunction costs[kernel_numbers];
+  KernelAnswers answers[kernel_numbers];
   Tiling tiling = make_tiling(tiles);
   KernelTable table = {numbered_hash, kernel_numbers, kernels, &tiling};
 
@@ -48,14 +48,14 @@ struct Numbered {
       }
       kernels[number] = All::table.kernels[k];
       tiles[number] = All::table.tiling->kernels[k];
-      costs[number] = All::costs[k];
+      answers[number] = All::answers[k];
     }
   }
 };
 
 uint64_t work_of_step(const Kernels& kernels, const Step& step, int operands, const uint8_t* params) {
   uint32_t kernel = step.kernel & (step_walks_down - 1u);
-  Cost cost = kernels.costs[kernel](params);
+  Cost cost = kernels.answers[kernel].cost(params);
   Extent extents[max_operands];
   kernels.table->kernels[kernel].check(params, UINT32_MAX, extents, operands);
   uint64_t work = cost.macs + cost.operations;
@@ -75,11 +75,11 @@ const BuildTable& build_table() {
   return tiled;
 }
 
-Kernels all_kernels() { return {&All::table, All::costs}; }
+Kernels all_kernels() { return {&All::table, All::answers}; }
 
 Kernels numbered_kernels() {
   static const auto* numbered = new Numbered;
-  return {&numbered->table, numbered->costs};
+  return {&numbered->table, numbered->answers};
 }
 
 uint64_t work_of(const uint8_t* program, const Kernels& kernels, uint64_t most_rounds) {

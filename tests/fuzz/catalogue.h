@@ -4,11 +4,15 @@
 
 namespace linnet::fuzz {
 
-using CostFunction = Cost (*)(const void* params);
+// What tables leave out.
+struct KernelAnswers {
+  Cost (*cost)(const void* params);
+  Lag (*lag)(const void* params, int input, int output);
+};
 
 struct Kernels {
-  const KernelTable* table;   // with loop nests
-  const CostFunction* costs;  // one per kernel
+  const KernelTable* table;      // with loop nests
+  const KernelAnswers* answers;  // one per kernel
 };
 
 const BuildTable& build_table();

@@ -1,5 +1,6 @@
 // Writes the seeds of all fuzzers: small networks, their Programs and their plans, and files for the reader alone.
 //     fuzz_corpus tests/fuzz/corpus
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -8,6 +9,7 @@
 #include "linnet/run/catalogue.h"
 #include "linnet/storage/ram_device.h"
 #include "tests/fuzz/kernel_numbers.h"
+#include "tests/fuzz/kernel_seed.h"
 #include "tests/fuzz/networks.h"
 #include "tests/fuzz/tiled.h"
 #include "tests/seams/bands.h"
@@ -82,6 +84,24 @@ void plan_seeds(const Corpus& corpus, const fuzz::SmallNetwork& network, const M
     }
 }
 
+// The kernels of a Program, each with its parameters, as a whole and as a block in the middle.
+void kernel_seeds(const Corpus& corpus, const std::string& name, const BuiltProgram& program) {
+  int i = 0;
+  for (const plan::LayerStep& layer : plan::layer_steps(program, *catalogue().table.kernels)) {
+    uint32_t kernel = layer.step->kernel & (step_walks_down - 1u);
+    fuzz::KernelSeed seed = {catalogue_numbers()[kernel], layer.step->operands, fuzz::KernelSeed::first | fuzz::KernelSeed::last, UINT32_MAX, 1, {}, {}, {}};
+    for (auto& axis : seed.out) axis[0] = 100, axis[1] = 128;
+    for (auto& axis : seed.reduction) axis[1] = 128;
+    std::vector<uint8_t> bytes(sizeof seed + catalogue().kernels[kernel].params_bytes);
+    std::memcpy(bytes.data(), &seed, sizeof seed);
+    std::memcpy(bytes.data() + sizeof seed, layer.params, bytes.size() - sizeof seed);
+    corpus.save("kernel", name + std::to_string(i), bytes);
+    seed.absent = 0;
+    std::memcpy(bytes.data(), &seed, sizeof seed);
+    corpus.save("kernel", name + std::to_string(i++) + "_all", bytes);
+  }
+}
+
 void network_seeds(const Corpus& corpus) {
   for (const fuzz::SmallNetwork& network : fuzz::small_networks()) {
     Model model = open_model({network.file.data(), network.file.size()});
@@ -98,6 +118,7 @@ void network_seeds(const Corpus& corpus) {
     corpus.save_program(network.name + "_outside", build_program(model, catalogue().table, options).bytes, *catalogue().table.kernels, catalogue_numbers());
 
     plan_seeds(corpus, network, model);
+    kernel_seeds(corpus, network.name, built);
   }
 }
 

@@ -1,9 +1,6 @@
 // Fuzzes the whole path: a damaged model is refused by the reader, by the operators or by the builder; or the Program that
 // was built passes the Program check, and inferences of it stay inside the model and the arena (AddressSanitizer watches
 // their ends), end, and give the same whatever was in the arena before.
-#include <cstdio>
-#include <cstdlib>
-
 #include "linnet/build/builder.h"
 #include "tests/fuzz/catalogue.h"
 #include "tests/fuzz/model_mutator.h"
@@ -12,6 +9,7 @@
 namespace {
 
 using namespace linnet;
+using fuzz::require;
 
 // Memory bounds the work that a hostile operator can ask for, `most_work` that of all.
 constexpr size_t largest_file = 8192, arena_bytes = 6144;
@@ -29,12 +27,6 @@ std::vector<uint8_t> outputs_of(Interpreter& net) {
   for (uint32_t i = 0; i < net.output_count(); ++i)
     all.insert(all.end(), net.output(i).data<uint8_t>(), net.output(i).data<uint8_t>() + net.output(i).bytes());
   return all;
-}
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
 }
 
 // Empty if the network is refused or too much work.

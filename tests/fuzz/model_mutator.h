@@ -20,6 +20,10 @@ struct Random {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return static_cast<uint32_t>((state >> 33) % below);
   }
+  uint64_t word() {
+    (*this)(2);
+    return state ^ state >> 29;
+  }
 };
 
 template <class T>

@@ -1,8 +1,6 @@
 // Fuzzes plans: the builder refuses a plan, or the network computes with it what it computes without one, inside its arena.
 // The first two bytes name one of networks.h, the next two say what the caller owns (1: inputs, 2: outputs), the rest is the
 // plan as it stands in a .tflite.
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 
 #include "linnet/build/builder.h"
@@ -15,6 +13,7 @@
 namespace {
 
 using namespace linnet;
+using fuzz::require;
 
 constexpr size_t largest_plan = 2048, largest_arena = 4096, room = 4096;  // room: for the Program
 
@@ -28,12 +27,6 @@ struct Case {
   Model model;
   std::vector<uint8_t> outputs;  // of two inferences without a plan
 };
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
 
 // Small numbers whatever the type, others in the second inference.
 void fill_inputs(Interpreter& net, uint32_t round) {

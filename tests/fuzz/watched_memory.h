@@ -1,14 +1,25 @@
-// Memory that is taken once and of which AddressSanitizer lets nobody touch more than a harness says at the time.
+// Memory that is taken once and of which AddressSanitizer lets nobody touch more than a harness says at the time; and how a
+// harness tells what it has found itself.
 #pragma once
 #include <sanitizer/asan_interface.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "linnet/core/span.h"
 
 namespace linnet::fuzz {
+
+// What a harness found itself.
+[[noreturn]] inline void fail(const char* what) {
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+inline void require(bool holds, const char* what) {
+  if (!holds) fail(what);
+}
 
 class WatchedMemory {
  public:

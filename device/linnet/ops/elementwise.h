@@ -226,7 +226,7 @@ inline Extents4 input_extents(const BroadcastShape& shape, int input) {
 
 inline bool check_pair(const BroadcastShape& shape, Extent* extents, int operands, uint8_t bytes) {
   uint32_t elements;
-  if (operands != 3 || !shape.count(elements)) return false;
+  if (operands != 3 || shape.broadcast > 255 || !shape.count(elements)) return false;  // the output is no input that repeats
   extents[2] = {extent_bytes(elements, bytes), bytes, true};
   for (int i = 0; i < 2; ++i) {
     if (!input_extents(shape, i).count(elements)) return false;
