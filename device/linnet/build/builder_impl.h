@@ -585,9 +585,7 @@ inline Status Emitter::subgraph(int32_t index, int first_input) {
 // ---- on the device ----------------------------------------------------------------------------------------------------
 
 inline Status Interpreter::init(const Model& model, const BuildTable& table, Arena& shared, const BuildOptions& options) {
-  where_ = {};
-  finish();
-  if (shared.in_use()) return fail(LINNET_ERROR(busy, "another interpreter is in the middle of an inference in this arena"));
+  LINNET_TRY(open(shared));
   Span<TensorEntry> entries(reinterpret_cast<TensorEntry*>(shared.bottom()), shared.free_bytes() / sizeof(TensorEntry));
   Builder builder(model, table, options, entries);
   if (Status status = builder.infer(where_); !status.ok()) return fail(status);
@@ -601,20 +599,15 @@ inline Status Interpreter::init(const Model& model, const BuildTable& table, Are
   uint32_t program_bytes = align_up(builder.program_bytes(), persistent_alignment);
   uint32_t bytes = program_bytes + align_up(builder.state_bytes(), persistent_alignment) + bases_bytes(builder.layout());
   uint8_t* persistent = nullptr;
-  if (Status status = shared.reserve(activations, bytes, &persistent, where_); !status.ok()) return fail(status);
-  if (Status status = builder.emit(persistent, where_); !status.ok()) {
-    shared.take_back(bytes);
-    return fail(status);
-  }
-  take(shared, activations, bytes);
+  LINNET_TRY(take(shared, activations, bytes, &persistent));
+  if (Status status = builder.emit(persistent, where_); !status.ok()) return fail(status);
   Resources resources;
   resources.model = model.file();
   return adopt(persistent, *table.kernels, resources, persistent + program_bytes);
 }
 
 inline Status Interpreter::init(const Model& model, const BuildTable& table, Span<uint8_t> arena, const BuildOptions& options) {
-  own_arena_ = Arena(arena);
-  return init(model, table, own_arena_, options);
+  return init(model, table, own(arena), options);
 }
 
 inline Status Interpreter::init(const Model& model, const BuildTable& table, Span<uint8_t> arena) {

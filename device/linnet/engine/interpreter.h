@@ -56,15 +56,20 @@ class Interpreter {
 
   // From a Program, made by `linnet export` or `linnet plan`. Program and table must outlive the interpreter.
   Status init(Bytes program, const KernelTable& kernels, Span<uint8_t> arena, const Resources& resources = {}) {
-    own_arena_ = Arena(arena);
-    return init(program, kernels, own_arena_, resources);
+    return init(program, kernels, own(arena), resources);
   }
+  // Several interpreters may share an Arena (memory/arena.h says how large it must be). It must outlive them.
   Status init(Bytes program, const KernelTable& kernels, Arena& shared, const Resources& resources = {});
 
   // From a .tflite: the Program is built at the top of the arena. Defined in build/builder.h.
   Status init(const Model& model, const BuildTable& table, Span<uint8_t> arena);
   Status init(const Model& model, const BuildTable& table, Span<uint8_t> arena, const BuildOptions& options);
   Status init(const Model& model, const BuildTable& table, Arena& shared, const BuildOptions& options);
+
+  // Gives the network up: as before init. A shared Arena gets its persistent part back, at once if no other interpreter came
+  // to it later, else when nobody has a part of it any more; init does so first, too. To be called before an interpreter goes
+  // whose Arena stays.
+  void close();
 
   uint32_t input_count() const { return header().inputs.count; }
   uint32_t output_count() const { return header().outputs.count; }
@@ -80,6 +85,9 @@ class Interpreter {
     while (advance(0) == Progress::more) {}  // 0: without end
     return status_;
   }
+  // Begins an inference before its first step. In a shared arena that protects the inputs, which are written afterwards: until
+  // the inference ends, or cancel(), what the others begin is refused (busy). Outputs are to be read before another one begins.
+  Status start() { return pc_ || begin() ? Status() : status_; }
   // One step (or tile), so that a watchdog can be fed or the inference cancelled. `done`: the outputs are there.
   Progress step() { return advance(1); }
   // Drops the inference in progress; the next step() starts a new one. State that it has changed stays: see reset().
@@ -94,7 +102,7 @@ class Interpreter {
   // the Program, if that was built there), and the smallest arena that holds it alone.
   uint32_t activation_bytes() const { return header().arena_bytes; }
   uint32_t arena_bytes() const { return need_bytes_; }
-  uint32_t persistent_bytes() const { return persistent_bytes_; }
+  uint32_t persistent_bytes() const { return share_.persistent_bytes; }
   const uint8_t* program() const { return reinterpret_cast<const uint8_t*>(header_); }
   // Where an operand of the Program lies now, for tools that look into an inference.
   const uint8_t* address(const Operand& operand) const { return resolve(operand); }
@@ -120,25 +128,27 @@ class Interpreter {
   uint8_t* resolve(const Operand& operand) const { return bases_[operand.region] + operand.offset; }
 
   Status fail(Status status) {
-    header_ = &no_program;
+    close();
     return status_ = status;
   }
-  Status adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources, uint8_t* persistent);
-  void take(Arena& arena, uint32_t activations, uint32_t persistent) {
-    arena_ = &arena;
-    persistent_bytes_ = persistent;
-    need_bytes_ = align_up(activations, persistent_alignment) + align_up(persistent, persistent_alignment);
+  Arena& own(Span<uint8_t> memory) {
+    close();
+    return own_arena_ = Arena(memory);
   }
+  Status open(Arena& arena);
+  Status take(Arena& arena, uint32_t activations, uint32_t persistent, uint8_t** at);
+  Status adopt(const uint8_t* program, const KernelTable& kernels, const Resources& resources, uint8_t* persistent);
   Status bind(const Slice& slice, uint32_t i, void* data, uint32_t bytes);
+  static Status cannot_share() { return LINNET_ERROR(invalid_call, "a network that keeps state among its activations cannot share its arena"); }
   bool begin();
-  // Gives the arena back, when no request to storage uses it any more.
-  Status close() {
+  // Ends the inference, when no request to storage uses the arena any more.
+  Status settle() {
     Status status = storage_ ? table_->tiling->settle(*storage_) : Status();
     pc_ = nullptr;
-    if (arena_) arena_->release();
+    if (arena_) arena_->release(this);
     return status;
   }
-  void finish() { (void)close(); }
+  void finish() { (void)settle(); }
   Progress stop(Status status) {
     finish();
     status_ = status;
@@ -153,7 +163,7 @@ class Interpreter {
   uint8_t** bases_ = inline_bases_;
   const Step* pc_ = nullptr;  // null between inferences
   Arena* arena_ = nullptr;
-  uint32_t persistent_bytes_ = 0;
+  Arena::Share share_;
   uint32_t need_bytes_ = 0;
   BlockDevice* storage_ = nullptr;  // null if the table has no tiling
   Arena own_arena_;
@@ -164,10 +174,33 @@ class Interpreter {
   uint8_t* inline_bases_[region_caller + inline_caller_regions] = {};
 };
 
-inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena& shared, const Resources& resources) {
-  where_ = {};
+__attribute__((noinline)) inline void Interpreter::close() {
   finish();
-  if (shared.in_use()) return fail(LINNET_ERROR(busy, "another interpreter is in the middle of an inference in this arena"));
+  header_ = &no_program;
+  storage_ = nullptr;
+  need_bytes_ = 0;
+  if (arena_) arena_->take_back(share_);
+  arena_ = nullptr;
+}
+
+// What every init begins with.
+__attribute__((noinline)) inline Status Interpreter::open(Arena& arena) {
+  close();
+  where_ = {};
+  if (arena.in_use()) return status_ = LINNET_ERROR(busy, "another interpreter is in the middle of an inference in this arena");
+  if (arena.is_exclusive()) return status_ = cannot_share();
+  return {};
+}
+
+__attribute__((noinline)) inline Status Interpreter::take(Arena& arena, uint32_t activations, uint32_t persistent, uint8_t** at) {
+  if (Status status = arena.reserve(activations, persistent, share_, at, where_); !status.ok()) return fail(status);
+  arena_ = &arena;
+  need_bytes_ = align_up(activations, persistent_alignment) + share_.persistent_bytes;
+  return {};
+}
+
+inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena& shared, const Resources& resources) {
+  LINNET_TRY(open(shared));
   if ((reinterpret_cast<uintptr_t>(program.data()) & (program_alignment - 1)) != 0)
     return fail(LINNET_ERROR(invalid_call, "the Program must start at a multiple of 16 bytes"));
   if (program.size() < sizeof(Header)) return fail(LINNET_ERROR(malformed, "this is not a Linnet Program"));
@@ -182,8 +215,7 @@ inline Status Interpreter::init(Bytes program, const KernelTable& kernels, Arena
   }
   uint8_t* persistent = nullptr;
   uint32_t bytes = align_up(header.persistent_bytes, persistent_alignment) + bases_bytes(header);
-  if (Status status = shared.reserve(header.arena_bytes, bytes, &persistent, where_); !status.ok()) return fail(status);
-  take(shared, header.arena_bytes, bytes);
+  LINNET_TRY(take(shared, header.arena_bytes, bytes, &persistent));
   return adopt(program.data(), kernels, resources, persistent);
 }
 
@@ -203,6 +235,9 @@ __attribute__((noinline)) inline Status Interpreter::adopt(const uint8_t* progra
   bases_[region_persistent] = persistent;
   bases_[region_program] = const_cast<uint8_t*>(program);  // init has refused steps that write there
   bases_[region_model] = const_cast<uint8_t*>(resources.model.data());
+  const StateFill* fills = reinterpret_cast<const StateFill*>(program + h.fills.offset);
+  for (uint32_t i = 0; i < h.fills.count; ++i)
+    if (fills[i].place.region != region_persistent && !arena_->make_exclusive()) return fail(cannot_share());
   reset();
   return status_ = {};
 }
@@ -263,7 +298,7 @@ inline Progress Interpreter::advance(uint32_t budget) {
                                                     static_cast<Direction>(kernel >> 15));
       step = reinterpret_cast<const Step*>(operand);
     } else if (step->kind == static_cast<uint8_t>(StepKind::end)) {
-      status_ = close();
+      status_ = settle();
       return status_.ok() ? Progress::done : Progress::failed;
     } else if (step = other_step(step); !step) {
       return Progress::failed;

@@ -71,17 +71,27 @@ std::string describe(Status status, const Where& where, const Model* model) {
   return text;
 }
 
-uint32_t BuiltProgram::arena_bytes_ready() const {
-  return align_up(header().arena_bytes, persistent_alignment) + align_up(header().persistent_bytes, persistent_alignment) +
-         Interpreter::bases_bytes(header());
+ArenaNeed arena_need(const Header& header) {
+  return {align_up(header.arena_bytes, persistent_alignment),
+          align_up(header.persistent_bytes, persistent_alignment) + Interpreter::bases_bytes(header)};
 }
 
-uint32_t BuiltProgram::arena_bytes_built() const {
-  uint32_t activations = std::max(header().arena_bytes, table_bytes);
+uint32_t shared_arena_bytes(std::span<const ArenaNeed> networks) {
+  uint64_t activations = 0, persistent = 0;
+  for (const ArenaNeed& need : networks) {
+    activations = std::max<uint64_t>(activations, need.activation_bytes);
+    persistent += need.persistent_bytes;
+  }
+  if (activations + persistent > INT32_MAX) throw Error("together the networks need an arena of more than 2 GB");
+  return static_cast<uint32_t>(activations + persistent);
+}
+
+ArenaNeed BuiltProgram::need_built() const {
+  ArenaNeed need = need_ready();
   uint32_t origins = align_up(header().origins.count * static_cast<uint32_t>(sizeof(StepOrigin)), 8);  // not on a device
-  uint32_t program = header().params.offset - origins + align_up(header().params.count, 8);
-  return align_up(activations, persistent_alignment) + align_up(program, persistent_alignment) +
-         align_up(header().persistent_bytes, persistent_alignment) + Interpreter::bases_bytes(header());
+  need.activation_bytes = std::max(need.activation_bytes, align_up(table_bytes, persistent_alignment));
+  need.persistent_bytes += align_up(header().params.offset - origins + align_up(header().params.count, 8), persistent_alignment);
+  return need;
 }
 
 Model open_model(Bytes file) {

@@ -1,6 +1,7 @@
 // Makes a Program from a model on the host, with the device's own builder, and remembers what came from where.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -41,6 +42,17 @@ struct BuiltNode {
   std::vector<NodeOutput> outputs;
 };
 
+// What a network takes of an arena; several in one arena add up as memory/arena.h says.
+struct ArenaNeed {
+  uint32_t activation_bytes = 0;  // both multiples of 8
+  uint32_t persistent_bytes = 0;
+  uint32_t bytes() const { return activation_bytes + persistent_bytes; }
+};
+// A Program made ahead of time.
+ArenaNeed arena_need(const Header& header);
+// Of a 16-aligned arena for all of them. Throws Error if it is more than there can be.
+uint32_t shared_arena_bytes(std::span<const ArenaNeed> networks);
+
 struct BuiltProgram {
   std::vector<uint8_t> bytes;  // 16-aligned
   std::vector<BuiltNode> nodes;
@@ -48,8 +60,10 @@ struct BuiltProgram {
   uint32_t table_bytes;        // that a device building it needs besides activations
   const Header& header() const { return *reinterpret_cast<const Header*>(bytes.data()); }
   // The arena that a device needs to run this Program, made ahead of time / built by itself.
-  uint32_t arena_bytes_ready() const;
-  uint32_t arena_bytes_built() const;
+  ArenaNeed need_ready() const { return arena_need(header()); }
+  ArenaNeed need_built() const;
+  uint32_t arena_bytes_ready() const { return need_ready().bytes(); }
+  uint32_t arena_bytes_built() const { return need_built().bytes(); }
   // By moves between operators, per inference; what operators themselves copy is not among them.
   uint64_t moved_bytes() const;
 };
