@@ -279,6 +279,27 @@ TEST(ManyNetworks, AFailedInitTakesNothing) {
   EXPECT_EQ(Text::said, fmt::format("set0 0 0\nrun0 0 0\nout0 {}\nset1 0 0\nrun1 0 0\nout1 {}\nrun2 {} 0\n", outputs[0][0], outputs[1][0], code(Code::invalid_call)));
 }
 
+// A plan may let state move with the activations: then the arena is that network's alone.
+TEST(ManyNetworks, StateAmongActivationsDoesNotShare) {
+  std::vector<uint8_t> file = remembers();
+  Model model = open_model({file.data(), file.size()});
+  BuiltProgram still = build_program(model, table());
+  std::vector<uint32_t> offsets;
+  Plan plan;
+  for (const TensorEntry& e : still.entries) {
+    bool placed = e.kind == TensorEntry::activation || e.kind == TensorEntry::state;
+    offsets.push_back(placed ? plan.arena_bytes : Plan::not_in_arena);
+    if (placed) plan.arena_bytes += align_up(e.bytes, 16);
+  }
+  plan.offsets = {offsets.data(), offsets.size()};
+  Networks networks = {two()[0], two()[0], two()[1]};
+  networks[0].file = build_program(model, table(), {.plan = &plan}).bytes;
+  std::string no = code(Code::invalid_call), ran = "set0 0 0\nrun0 0 0\nout0 " + alone(two(), 1)[0][0] + "\n";
+  EXPECT_EQ(on_host(networks, "init0 init1 init2 set0 run0 out0", 10000), fmt::format("init0 0 0\ninit1 {0} 0\ninit2 {0} 0\n{1}", no, ran));
+  EXPECT_EQ(on_host(networks, "init1 init0 close1 init0 init0 set0 run0 out0 close0 init1", 10000),
+            fmt::format("init1 0 0\ninit0 {0} 0\nclose1 0 0\ninit0 0 0\ninit0 0 0\n{1}close0 0 0\ninit1 0 0\n", no, ran));
+}
+
 // Random words: the codes are those that a model of the arena predicts, and every inference that ran through gives what the
 // network gives alone after as many inferences since its state was fresh.
 class RandomScript {

@@ -91,7 +91,7 @@ class Builder {
   Operand place_of(uint32_t entry) const;
 
   uint32_t arena_bytes() const { return layout_.arena_bytes; }
-  uint32_t state_bytes() const { return now_.state_bytes; }
+  uint32_t state_bytes() const { return layout_.persistent_bytes; }
   uint32_t program_bytes() const { return layout_.file_bytes; }
   const Header& layout() const { return layout_; }
   uint32_t weights_offset() const { return weights_offset_; }
@@ -111,6 +111,7 @@ class Builder {
   Status open_ports(Span<const int32_t> tensors, TensorEntry::Flag flag, bool caller_owned);
   Status walk(int32_t subgraph, uint32_t base);
   Status close_node(const Node& node, uint32_t position, uint32_t base, uint32_t first_step);
+  uint32_t state_before(uint32_t subgraph) const;
   void add_state(uint32_t i, const Model::Tensor& tensor);
   void produce(uint32_t i);
   void use(uint32_t i);
@@ -147,7 +148,7 @@ class Builder {
     uint32_t steps;
     uint32_t run_steps;
     uint32_t params_bytes;
-    uint32_t state_bytes;
+    uint32_t state_bytes;  // where the next variable's goes
     uint32_t fills;
     uint32_t next_move;
     uint32_t position;

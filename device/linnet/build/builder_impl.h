@@ -43,14 +43,15 @@ inline Status Builder::infer(Where& where) const {
       where = {};
       where.subgraph = node.subgraph;
       where.node = node.index;
-      if (builder_has_hooks && options_.on_refusal) options_.on_refusal(options_.context, status, where);
+      if (!builder_has_hooks) return status;
+      if (options_.on_refusal) options_.on_refusal(options_.context, status, where);
       if (first.ok()) {
         first = status;
         first_where = where;
       }
     }
   }
-  where = first_where;
+  where = first_where;  // nowhere, if all can run
   return first;
 }
 
@@ -98,7 +99,7 @@ inline void Builder::lay_out() {
   layout_.version = program_version;
   layout_.file_bytes = places_constants() ? weights_offset_ + options_.weights_bytes : at;
   layout_.kernels_hash = table_.kernels->hash;
-  layout_.persistent_bytes = now_.state_bytes;
+  layout_.persistent_bytes = state_before(model_.subgraph_count());
   layout_.model_bytes = places_constants() ? 0 : static_cast<uint32_t>(model_.file().size());
   layout_.caller_buffers = static_cast<uint16_t>(caller_buffers_);
 }
@@ -170,6 +171,17 @@ inline uint8_t alignment_flags(uint32_t bytes) {
   return static_cast<uint8_t>(shift << TensorEntry::alignment_shift);
 }
 
+// State of the variables of all subgraphs before this one: theirs is the same wherever they are called.
+inline uint32_t Builder::state_before(uint32_t subgraph) const {
+  uint32_t bytes = 0;
+  while (subgraph-- != 0) {
+    Model::Subgraph s = model_.subgraph(subgraph);
+    for (uint32_t i = 0; i < s.tensor_count(); ++i)
+      if (Model::Tensor tensor = s.tensor(i); tensor.is_variable()) bytes += align_up(tensor.bytes(), persistent_alignment);
+  }
+  return bytes;
+}
+
 // Makes entries for a subgraph's tensors. Constants and variables are known from the start.
 inline Status Builder::open_subgraph(int32_t subgraph, uint32_t& base) {
   for (uint32_t i = 0; i < now_.depth; ++i)
@@ -178,6 +190,7 @@ inline Status Builder::open_subgraph(int32_t subgraph, uint32_t& base) {
   active_[now_.depth++] = subgraph;
   Model::Subgraph s = graph(subgraph);
   base = now_.entries;
+  now_.state_bytes = state_before(static_cast<uint32_t>(subgraph));
   now_.entries += s.tensor_count();
   if (now_.entries > UINT16_MAX) return LINNET_ERROR(unsupported, "the network has more than 65535 tensors");
   for (uint32_t i = 0; i < s.tensor_count(); ++i) {
@@ -201,16 +214,15 @@ inline Status Builder::open_subgraph(int32_t subgraph, uint32_t& base) {
 // State lies in the persistent region, or in the arena where a plan wants it to move with the others.
 inline void Builder::add_state(uint32_t i, const Model::Tensor& tensor) {
   TensorEntry& e = entry(i);
-  bool in_arena = plan_ && i < plan_->offsets.size() && plan_->offsets[i] != Plan::not_in_arena;
-  if (!writing()) {
-    e.kind = in_arena ? TensorEntry::activation : TensorEntry::state;
-    e.last = end_position;
-    if (in_arena) e.set(TensorEntry::state_in_arena);
-  }
-  if (!in_arena) {
-    now_.state_bytes = align_up(now_.state_bytes, persistent_alignment);
+  bool in_arena = plan_ && now_.depth == 1 && i < plan_->offsets.size() && plan_->offsets[i] != Plan::not_in_arena;
+  e.last = end_position;
+  e.kind = TensorEntry::state;
+  if (in_arena) {
+    e.kind = TensorEntry::activation;
+    e.set(TensorEntry::state_in_arena);
+  } else {
     e.offset = now_.state_bytes;
-    now_.state_bytes += e.bytes;
+    now_.state_bytes += align_up(e.bytes, persistent_alignment);
   }
   int32_t value = tensor.type() == Type::int8 ? tensor_info(tensor).zero_point() : 0;
   if (value == 0 && !in_arena) return;
@@ -596,8 +608,8 @@ inline Status Interpreter::init(const Model& model, const BuildTable& table, Are
   if (Status status = builder.place(where_); !status.ok()) return fail(status);
   uint32_t table_bytes = builder.entry_count() * static_cast<uint32_t>(sizeof(TensorEntry));
   uint32_t activations = builder.arena_bytes() > table_bytes ? builder.arena_bytes() : table_bytes;
-  uint32_t program_bytes = align_up(builder.program_bytes(), persistent_alignment);
-  uint32_t bytes = program_bytes + align_up(builder.state_bytes(), persistent_alignment) + bases_bytes(builder.layout());
+  uint32_t program_bytes = builder.program_bytes();  // sections are multiples of 8
+  uint32_t bytes = program_bytes + builder.state_bytes() + bases_bytes(builder.layout());
   uint8_t* persistent = nullptr;
   LINNET_TRY(take(shared, activations, bytes, &persistent));
   if (Status status = builder.emit(persistent, where_); !status.ok()) return fail(status);

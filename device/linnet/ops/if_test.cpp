@@ -143,6 +143,30 @@ TEST(If, StateInABranch) {
   EXPECT_EQ(outputs({no, yes, no, no, yes, yes}), plain);
 }
 
+// Variables belong to the subgraph: called twice it goes on where it was, as a chain of inferences does.
+TEST(If, ASubgraphThatIsCalledInTwoPlacesHasOneState) {
+  auto network = [](int calls) {
+    NetworkBuilder n(5);
+    int remembers = branch(n, [&](int x) { return n.reshape(n.svdf(n.reshape(x, {1, 4}), {.units = 4}), {4}); });
+    int pass = branch(n, [](int x) { return x; });
+    int condition = n.input(Type::boolean, {1}), x = n.input(Type::float32, {4});
+    for (int i = 0; i < calls; ++i) n.output(n.if_(condition, {x}, remembers, pass, {four_floats}));
+    return n.write();
+  };
+  std::vector<uint8_t> once = network(1), twice = network(2);
+  TensorBytes data = test::to_bytes<float>({0.5f, -1, 2, 1});
+  BuiltProgram program = build_program(open_model({once.data(), once.size()}), catalogue().table);
+  GuardedMemory arena(program.arena_bytes_ready());
+  Interpreter net;
+  ASSERT_TRUE(net.init({program.bytes.data(), program.bytes.size()}, *catalogue().table.kernels, arena.span()).ok());
+  std::vector<TensorBytes> steps;
+  for (int i = 0; i < 2; ++i) steps.push_back(infer(net, {yes, data}).at(0));
+  EXPECT_NE(steps[0], steps[1]);
+  EXPECT_EQ(test::run_model(twice, {yes, data}), steps);
+  EXPECT_EQ(build_program(open_model({twice.data(), twice.size()}), catalogue().table).header().persistent_bytes,
+            program.header().persistent_bytes);
+}
+
 TEST(If, RefusesWhatDoesNotFit) {
   auto refused = [](auto change) {
     NetworkBuilder n;
