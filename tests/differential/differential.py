@@ -18,26 +18,16 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "support"))
+from engines_environment import python_with_engines
+
 ENGINES = ("tflm", "litert")
 TOLERANCE = 1e-5  # of the tensor's largest magnitude
 LEAST_COMPARED = 20  # of each operator and type, in a run of 5,000 cases
 SHRINKING_ROUNDS = 60
 SHOWN_FAILURES = 5
-
-
-def python_with_engines(folder):
-    python = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        pip = [python, "-m", "pip", "-q", "install"]
-        subprocess.check_call([*pip, "-r", HERE / "requirements.txt"])
-        # It declares TensorFlow, which the interpreter itself does not need.
-        subprocess.check_call([*pip, "--no-deps", "tflite-micro"])
-        (folder / "complete").touch()
-    return python
 
 
 class Case:
@@ -192,9 +182,23 @@ def request(family, choices):
     return f"{family} choices {','.join(map(str, choices))}"
 
 
+def in_words(node):
+    def tensor(t):
+        if t is None:
+            return "absent"
+        text = f"{t['type']}{t['shape']}".replace(" ", "")
+        if t["scales"]:
+            text += f"*{t['scales'][0]:.9g}" + (f"(and {len(t['scales']) - 1} more)" if len(t["scales"]) > 1 else "")
+            text += f"@{t['zero_points'][0]}"
+        return text + (" constant" if t["constant"] else "")
+    options = ", ".join(f"{k}: {v}" for k, v in node["options"].items())
+    return (f"{node['operator']} version {node['version']}, options {{{options}}}: {', '.join(map(tensor, node['inputs']))}"
+            f" -> {', '.join(map(tensor, node['outputs']))}")
+
+
 def report(case, program):
     lines = [f"{case.family}: {case.verdict()}"]
-    lines += [f"    {line}" for line in case.about["operators"]]
+    lines += [f"    {in_words(node)}" for node in case.about["nodes"]]
     for word in ("refused", "broken"):
         if word in case.about:
             lines.append(f"    Linnet: {word}: {case.about[word]}")
@@ -314,7 +318,7 @@ def main():
     parser.add_argument("--environment", type=pathlib.Path)
     options = parser.parse_args()
     program = options.program.resolve()
-    python = python_with_engines(options.environment or pathlib.Path(os.environ.get("LINNET_ENGINES", program.parent / "engines")))
+    python = python_with_engines(options.environment or os.environ.get("LINNET_ENGINES", program.parents[1] / "engines"))
     if pathlib.Path(sys.prefix).resolve() != pathlib.Path(python).parent.parent.resolve():
         os.execv(python, [python, *sys.argv])
     global engines, rules, np, DTYPES

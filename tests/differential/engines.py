@@ -46,7 +46,7 @@ class Tflm:
         self.count_resources = runtime.count_resource_variables
 
     def run(self, about, model, all_inputs):
-        resources = self.count_resources(model) if any("VAR_HANDLE" in line for line in about["operators"]) else 0
+        resources = self.count_resources(model) if any(node["operator"] == "VAR_HANDLE" for node in about["nodes"]) else 0
         net = self.wrapper(model, [], ARENA_BYTES, resources, self.config, 0)
         for inputs in all_inputs:
             for i, data in enumerate(inputs):

@@ -60,7 +60,9 @@ Quantization add_weights(CaseMaker& c, const Types& types, ConvSpec& spec, Quant
   }
   spec.filter = c.constant(types.weights, filter, q, types.weights == Type::int8 ? (c.draw.seldom() ? Limits{-128, 127} : Limits{-127, 127}) : Limits{});
   spec.bias_type = types.bias;
-  spec.bias = c.draw.range(0, 3) == 3 ? graph::absent : c.constant(types.bias, {channels}, of_bias_tensor, of_bias(types.bias, c.draw));
+  bool engines_need_it = filter.size() == 4 && dimension == 3;  // DEPTHWISE_CONV_2D: TFLM ends without a bias, LiteRT refuses
+  bool without = engines_need_it ? c.draw.range(0, 15) == 9 : c.draw.range(0, 3) == 3;
+  spec.bias = without ? graph::absent : c.constant(types.bias, {channels}, of_bias_tensor, of_bias(types.bias, c.draw));
   return out;
 }
 

@@ -13,24 +13,13 @@ import re
 import subprocess
 import sys
 import tempfile
-import venv
 
-HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from engines_environment import python_with_engines
+
 ARENA_BYTES = 16 << 20
 SEED = 7
 REFUSED = 3
-
-
-def python_with_tflm(folder):
-    python = folder / "bin" / "python"
-    if not (folder / "complete").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        pip = [python, "-m", "pip", "-q", "install"]
-        subprocess.check_call([*pip, "-r", HERE / "requirements.txt"])
-        # It declares TensorFlow, which the interpreter itself does not need.
-        subprocess.check_call([*pip, "--no-deps", "tflite-micro"])
-        (folder / "complete").touch()
-    return python
 
 
 def run_here(path):
@@ -113,7 +102,7 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     linnet = sys.argv[1]
-    python = python_with_tflm(pathlib.Path(os.environ.get("LINNET_TFLM", pathlib.Path(linnet).resolve().parent / "tflm")))
+    python = python_with_engines(os.environ.get("LINNET_ENGINES", pathlib.Path(linnet).resolve().parent / "engines"))
     paths = [p for folder in sys.argv[2:] for p in sorted(pathlib.Path(folder).rglob("*.tflite"))]
     print(f"{'network':<26}{'before':>10}{'after':>10}{'planned':>10}  bytes of activations in TFLM")
     with tempfile.TemporaryDirectory() as folder:

@@ -22,6 +22,20 @@ inline FloatBounds float_bounds(int8_t activation) {
   return bounds;
 }
 
+// Of whole numbers that stand for themselves.
+struct WholeBounds {
+  int32_t low, high;
+  int32_t clamp(int32_t x) const { return x < low ? low : x > high ? high : x; }
+};
+
+inline WholeBounds whole_bounds(int8_t activation) {
+  WholeBounds bounds = {limits<int32_t>::lowest, limits<int32_t>::highest};
+  if (activation == static_cast<int8_t>(Activation::relu)) bounds.low = 0;
+  if (activation == static_cast<int8_t>(Activation::relu_n1_to_1)) bounds = {-1, 1};
+  if (activation == static_cast<int8_t>(Activation::relu6)) bounds = {0, 6};
+  return bounds;
+}
+
 // Bounds as quantised numbers of the output's type (TFLite: CalculateActivationRangeQuantized).
 struct IntBounds {
   int16_t low, high;

@@ -23,13 +23,14 @@ struct Float : Pair<float, FloatParams> {
 
 struct Int32Params : BroadcastShape {
   int32_t sign;
+  WholeBounds bounds;
 };
 
 struct Int32 : Pair<int32_t, Int32Params> {
   using Computation = Int32;
   static constexpr const char* name = "add.int32";
-  static constexpr uint32_t params_version = 1;
-  static int32_t apply(int32_t a, int32_t b, const Int32Params& p) { return wrapping_add(a, wrapping_mul(p.sign, b)); }
+  static constexpr uint32_t params_version = 2;
+  static int32_t apply(int32_t a, int32_t b, const Int32Params& p) { return p.bounds.clamp(wrapping_add(a, wrapping_mul(p.sign, b))); }
   static void run(const Call& call, const Int32Params& p) { map<Int32>(call, p); }
 };
 
@@ -88,15 +89,11 @@ struct FloatOperator : Common<sign> {
 template <int32_t sign>
 struct Int32Operator : Common<sign> {
   static constexpr TypeSignature types = {Type::int32, Type::int32, Type::int32};
-  static Status infer(const Node& node) {
-    if (node.options().get<int8_t>(0, 0) != 0)
-      return LINNET_ERROR(unsupported, "ADD and SUB of int32 have no fused activation here: use an operator of its own");
-    return Common<sign>::infer(node);
-  }
   static Status lower(const Node& node, Emitter& emitter) {
     Int32Params p;
     fold_broadcast(node.input(0), node.input(1), node.output(0), p);
     p.sign = sign;
+    p.bounds = whole_bounds(node.options().get<int8_t>(0, 0));
     return emitter.run<Int32>(p, {emitter.in(0), emitter.in(1), emitter.out(0)});
   }
 };

@@ -68,6 +68,19 @@ void check(Type type, const Shape& a, const Shape& b, bool in_place) {
   if (in_place) test::check_lags<C>(file, inputs);
 }
 
+TEST(Add, Int32TakesActivations) {
+  NetworkBuilder n(1);
+  int x = n.input(Type::int32, {5}), y = n.constant<int32_t>(Type::int32, {1}, {3});
+  n.output(n.add(x, y, {}, Activation::relu));
+  n.output(n.add(x, y, {}, Activation::relu6));
+  n.output(n.sub(x, y, {}, Activation::relu_n1_to_1));
+  auto out = test::run_model(n.write(), {test::to_bytes<int32_t>({-9, -2, 2, 5, INT32_MAX - 3})});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(test::from_bytes<int32_t>(out[0]), (std::vector<int32_t>{0, 1, 5, 8, INT32_MAX}));
+  EXPECT_EQ(test::from_bytes<int32_t>(out[1]), (std::vector<int32_t>{0, 1, 5, 6, 6}));
+  EXPECT_EQ(test::from_bytes<int32_t>(out[2]), (std::vector<int32_t>{-1, -1, -1, 1, 1}));
+}
+
 TEST(Add, BlocksAndOverlapGiveTheSameBits) {
   for (const Shape& b : {Shape{2, 5, 3, 7}, Shape{7}, Shape{5, 1, 1}, Shape{2, 1, 3, 1}, Shape{1}}) {
     check<ops::add::Float>(Type::float32, {2, 5, 3, 7}, b, true);

@@ -18,12 +18,16 @@ struct Float : Pair<float, FloatParams> {
   static void run(const Call& call, const FloatParams& p) { map<Float>(call, p); }
 };
 
-struct Int32 : Pair<int32_t, BroadcastShape> {
+struct Int32Params : BroadcastShape {
+  WholeBounds bounds;
+};
+
+struct Int32 : Pair<int32_t, Int32Params> {
   using Computation = Int32;
   static constexpr const char* name = "mul.int32";
-  static constexpr uint32_t params_version = 1;
-  static int32_t apply(int32_t a, int32_t b, const BroadcastShape&) { return wrapping_mul(a, b); }
-  static void run(const Call& call, const BroadcastShape& p) { map<Int32>(call, p); }
+  static constexpr uint32_t params_version = 2;
+  static int32_t apply(int32_t a, int32_t b, const Int32Params& p) { return p.bounds.clamp(wrapping_mul(a, b)); }
+  static void run(const Call& call, const Int32Params& p) { map<Int32>(call, p); }
 };
 
 struct IntParams : BroadcastShape {
@@ -67,14 +71,10 @@ struct FloatOperator : Common {
 
 struct Int32Operator : Common {
   static constexpr TypeSignature types = {Type::int32, Type::int32, Type::int32};
-  static Status infer(const Node& node) {
-    if (node.options().get<int8_t>(0, 0) != 0)
-      return LINNET_ERROR(unsupported, "MUL of int32 has no fused activation here: use an operator of its own");
-    return Common::infer(node);
-  }
   static Status lower(const Node& node, Emitter& emitter) {
-    BroadcastShape p;
+    Int32Params p;
     fold_broadcast(node.input(0), node.input(1), node.output(0), p);
+    p.bounds = whole_bounds(node.options().get<int8_t>(0, 0));
     return emitter.run<Int32>(p, {emitter.in(0), emitter.in(1), emitter.out(0)});
   }
 };

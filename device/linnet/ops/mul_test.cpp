@@ -46,6 +46,17 @@ void check(Type type, const Shape& a, const Shape& b, bool in_place) {
   if (in_place) test::check_lags<C>(file, inputs);
 }
 
+TEST(Mul, Int32TakesActivations) {
+  NetworkBuilder n(1);
+  int x = n.input(Type::int32, {5}), y = n.constant<int32_t>(Type::int32, {1}, {3});
+  n.output(n.mul(x, y, {}, graph::Activation::relu));
+  n.output(n.mul(x, y, {}, graph::Activation::relu6));
+  auto out = test::run_model(n.write(), {test::to_bytes<int32_t>({-9, 0, 1, 2, 100})});
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(test::from_bytes<int32_t>(out[0]), (std::vector<int32_t>{0, 0, 3, 6, 300}));
+  EXPECT_EQ(test::from_bytes<int32_t>(out[1]), (std::vector<int32_t>{0, 0, 3, 6, 6}));
+}
+
 TEST(Mul, BlocksAndOverlapGiveTheSameBits) {
   for (const Shape& b : {Shape{2, 5, 3, 7}, Shape{7}, Shape{5, 1, 1}, Shape{2, 1, 3, 1}, Shape{1}}) {
     check<ops::mul::Float>(Type::float32, {2, 5, 3, 7}, b, true);
